@@ -1,0 +1,165 @@
+"""Trunks ũ(t) and the gated ansatz around them; every function works on a batch of runs at once."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from .jets import Jet, product, softplus
+from .kernels import FourierSeries, TanhNetwork
+from .named import Named, check
+
+
+def inverse_softplus(y):
+    """x with log(1 + e^x) = y, for y > 0."""
+    return y + np.log(-np.expm1(-y))
+
+
+@dataclass(frozen=True)
+class Trunk(Named):
+    """An unconstrained network t → (components,) whose parameters are one flat row per run."""
+
+    batch = 16  # how many runs of this trunk train fastest together
+
+    def shapes(self, components):
+        """Name → shape of every block of parameters, in the order in which they lie in the row."""
+        raise NotImplementedError
+
+    def initial(self, components, generator):
+        """Name → initial block, float64, drawn from `generator`."""
+        raise NotImplementedError
+
+    def jet(self, parameters, t):
+        """(ũ, ũ', ũ''), each (runs, components, points), from blocks with a leading runs axis and t (runs, points)."""
+        raise NotImplementedError
+
+    def frequencies(self, parameters):
+        """Angular frequencies (runs, n) of a spectral trunk, else None."""
+        return None
+
+    def size(self, components):
+        """Number of trainable parameters."""
+        return sum(math.prod(shape) for shape in self.shapes(components).values())
+
+    def blocks(self, theta, components):
+        """Name → block (runs, …): the flat rows theta (runs, ≥ size) cut up; what lies beyond `size` is padding."""
+        shapes = self.shapes(components)
+        sizes = [math.prod(shape) for shape in shapes.values()]
+        *rows, _ = theta.split([*sizes, theta.shape[1] - sum(sizes)], dim=1)
+        return {name: row.view(-1, *shape) for (name, shape), row in zip(shapes.items(), rows)}
+
+
+@dataclass(frozen=True)
+class Fourier(Trunk):
+    """ũ = W [sin ωt; cos ωt] + b with frequencies ω log-spaced in bands (low, high, count), both ends included."""
+
+    bands: tuple = ((0.5, 5.0, 16), (5.0, 15.0, 16))
+    trainable = False
+
+    def __post_init__(self):
+        ok = isinstance(self.bands, tuple) and self.bands and all(0 < lo <= hi < math.inf and n >= 1 for lo, hi, n in self.bands)
+        check("bands", self.bands, ok, "a tuple of (low, high, count) with 0 < low <= high and count >= 1")
+
+    @cached_property
+    def start(self):
+        """The initial frequencies."""
+        return np.concatenate([np.geomspace(low, high, count) for low, high, count in self.bands])
+
+    def shapes(self, components):
+        n = len(self.start)
+        return {"weight": (components, 2 * n), "bias": (components,)} | ({"raw": (n,)} if self.trainable else {})
+
+    def initial(self, components, generator):
+        weight = 0.01 * torch.randn(components, 2 * len(self.start), generator=generator, dtype=torch.float64)
+        return {"weight": weight, "bias": torch.zeros(components), "raw": torch.from_numpy(inverse_softplus(self.start))}
+
+    def frequencies(self, parameters):
+        if self.trainable:
+            return torch.nn.functional.softplus(parameters["raw"])
+        return torch.tensor(self.start, dtype=parameters["weight"].dtype).expand(len(parameters["weight"]), -1)
+
+    def jet(self, parameters, t):
+        return Jet(*FourierSeries.apply(parameters["weight"], parameters["bias"], self.frequencies(parameters), t))
+
+
+@dataclass(frozen=True)
+class FixedFourier(Fourier):
+    name = "fixed"
+
+
+@dataclass(frozen=True)
+class AdaptiveFourier(Fourier):
+    """Fourier trunk whose frequencies ω = softplus(raw) are trained too."""
+
+    name = "adaptive"
+    trainable = True
+
+
+@dataclass(frozen=True)
+class MLP(Trunk):
+    """Fully connected tanh network on the raw time, with PyTorch's default initialisation of Linear."""
+
+    hidden: int = 128
+    depth: int = 3
+    name = "baseline"
+    batch = 1  # its matrix products fill a core by themselves
+
+    def __post_init__(self):
+        for field in ("hidden", "depth"):
+            value = getattr(self, field)
+            check(field, value, isinstance(value, int) and value >= 1, "a whole number >= 1")
+
+    def shapes(self, components):
+        widths = [1] + [self.hidden] * self.depth + [components]
+        layers = {}
+        for i, (inputs, outputs) in enumerate(zip(widths, widths[1:])):
+            layers |= {f"weight{i}": (outputs, inputs), f"bias{i}": (outputs,)}
+        return layers
+
+    def initial(self, components, generator):
+        blocks, bound = {}, None
+        for name, shape in self.shapes(components).items():
+            bound = 1 / math.sqrt(shape[1]) if name.startswith("weight") else bound  # bias: that of its weight
+            blocks[name] = torch.empty(shape).uniform_(-bound, bound, generator=generator)
+        return blocks
+
+    def jet(self, parameters, t):
+        return Jet(*TanhNetwork.apply(t, *parameters.values()))
+
+
+MODELS = {kind.name: kind for kind in (MLP, FixedFourier, AdaptiveFourier)}
+
+
+class Ansatz:
+    """û = u0 + g ũ in the latent variables, r = r_min + softplus(ρ̂) where positive: the one place that knows the initial state."""
+
+    def __init__(self, trunk, gate, system, positions, dtype):
+        self.trunk, self.gate, self.system = trunk, gate, system
+        start = np.array(positions, dtype=float)  # (runs, components)
+        for c, positive in enumerate(system.positive):
+            if positive:
+                start[:, c] = inverse_softplus(start[:, c] - system.floor)
+        self.start = torch.tensor(start, dtype=dtype)[:, :, None]
+
+    def latent(self, theta, t):
+        """(ρ̂, θ̂) and derivatives, each (runs, components, points)."""
+        parameters = self.trunk.blocks(theta, len(self.system.components))
+        gate = Jet(*(g[:, None, :] for g in self.gate.jet(t)))
+        gated = product(gate, self.trunk.jet(parameters, t))
+        return gated._replace(value=gated.value + self.start)
+
+    def jets(self, theta, t):
+        """One Jet of (runs, points) per component of the state."""
+        latent = self.latent(theta, t)
+        components = [Jet(*orders) for orders in zip(*(order.unbind(1) for order in latent))]
+        for c, positive in enumerate(self.system.positive):
+            if positive:
+                y = softplus(components[c])
+                components[c] = y._replace(value=y.value + self.system.floor)
+        return components
+
+    def residual(self, jets):
+        """R, one (runs, points) per component."""
+        return self.system.residual(*zip(*jets))

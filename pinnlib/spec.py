@@ -1,0 +1,105 @@
+"""What decides a run: a frozen specification whose defaults are the paper's."""
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass
+
+import torch
+
+from .gates import GATES, check_admissible
+from .losses import LOSSES
+from .models import MODELS, Ansatz
+from .named import check, is_number, lookup
+from .reference import reference
+from .systems import SYSTEMS
+
+PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
+NUMBERS = {  # field → (what is allowed, test)
+    "k": ("> 0", lambda x: x > 0),
+    "lambda_ic": (">= 0", lambda x: x >= 0),
+    "lambda_phys": (">= 0", lambda x: x >= 0),
+    "lr": ("> 0", lambda x: x > 0),
+    "horizon": ("> 0", lambda x: x > 0),
+}
+WHOLE = {"seed": 0, "steps": 1, "points": 1}  # field → least value
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """Everything that decides a run, and nothing else; the defaults are the paper's."""
+
+    model: str = "adaptive"
+    gate: str = "exp"
+    k: float = 20.0
+    lambda_ic: float = 50.0
+    loss: str = "balanced"
+    seed: int = 0
+    steps: int = 5000
+    lr: float = 1e-3
+    points: int = 2000
+    horizon: float = 10.0
+    initial_position: tuple = (1.0, 0.2)
+    initial_velocity: tuple = (0.0, 0.0)
+    lambda_phys: float = 1.0
+    precision: str = "float32"
+    system: str = "spring_pendulum"
+
+    def __post_init__(self):
+        for field, registry in (("model", MODELS), ("gate", GATES), ("system", SYSTEMS)):
+            self._set(field, str(lookup(field, registry, getattr(self, field))))
+        for field, known in (("loss", LOSSES), ("precision", PRECISIONS)):
+            value = getattr(self, field)
+            check(field, value, isinstance(value, str) and value in known, f"one of {', '.join(known)}")
+        for field, (allowed, ok) in NUMBERS.items():
+            value = getattr(self, field)
+            check(field, value, is_number(value) and ok(value), f"a finite number {allowed}")
+            self._set(field, float(value))
+        for field, least in WHOLE.items():
+            value = getattr(self, field)
+            check(field, value, is_number(value) and value == int(value) and value >= least, f"a whole number >= {least}")
+            self._set(field, int(value))
+        components = self.dynamics.components
+        for field in ("initial_position", "initial_velocity"):
+            value = getattr(self, field)
+            ok = isinstance(value, (tuple, list)) and len(value) == len(components) and all(map(is_number, value))
+            check(field, value, ok, f"one finite number for each of {', '.join(components)}")
+            self._set(field, tuple(map(float, value)))
+        for name, start, positive in zip(components, self.initial_position, self.dynamics.positive):
+            ok = not positive or start > self.dynamics.floor
+            check("initial_position", self.initial_position, ok, f"such that {name} > {self.dynamics.floor}")
+        check_admissible(self.gating, self.horizon)
+
+    def _set(self, field, value):
+        object.__setattr__(self, field, value)  # canonical form, while the object is being built
+
+    @property
+    def trunk(self):
+        return lookup("model", MODELS, self.model)
+
+    @property
+    def gating(self):
+        return lookup("gate", GATES, self.gate)
+
+    @property
+    def dynamics(self):
+        return dataclasses.replace(lookup("system", SYSTEMS, self.system), k=self.k)
+
+    @property
+    def dtype(self):
+        return PRECISIONS[self.precision]
+
+    @property
+    def key(self):
+        """Hash of the settings that differ from the defaults: a field added later, at its default, leaves it as it is."""
+        told = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if getattr(self, f.name) != f.default}
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def reference(self):
+        """The reference solution of this run's problem (computed once per process)."""
+        return reference(self.dynamics, self.initial_position, self.initial_velocity, self.horizon)
+
+    def ansatz(self, dtype=torch.float64):
+        """The ansatz of this run alone."""
+        return Ansatz(self.trunk, self.gating, self.dynamics, [self.initial_position], dtype)

@@ -1,0 +1,121 @@
+"""The oracle: one network at a time, time derivatives by autograd applied twice, everything as the contract writes it. Slow and plain."""
+
+import math
+
+import torch
+from torch import nn
+
+G, M, L0, R_MIN, BETA, EPS = 9.81, 1.0, 1.0, 1e-4, 0.99, 1e-12
+
+
+def starting_frequencies():
+    low = [0.5 * (5.0 / 0.5) ** (i / 15) for i in range(16)]
+    high = [5.0 * (15.0 / 5.0) ** (i / 15) for i in range(16)]
+    return torch.tensor(low + high, dtype=torch.float64)
+
+
+class Baseline(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(
+            nn.Linear(1, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh(), nn.Linear(128, 2)
+        )
+
+    def forward(self, t):  # (points, 1) → (points, 2)
+        return self.net(t)
+
+
+class Fixed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(64, 2)
+        self.register_buffer("fixed_omega", starting_frequencies())
+
+    def omega(self):
+        return self.fixed_omega
+
+    def forward(self, t):
+        phase = t * self.omega()
+        return self.head(torch.cat([torch.sin(phase), torch.cos(phase)], dim=1))
+
+
+class Adaptive(Fixed):
+    def __init__(self):
+        super().__init__()
+        self.raw = nn.Parameter(torch.log(torch.expm1(starting_frequencies())))
+
+    def omega(self):
+        return nn.functional.softplus(self.raw)
+
+
+TRUNKS = {"baseline": Baseline, "fixed": Fixed, "adaptive": Adaptive}
+GATES = {"exp": lambda t: 1 - torch.exp(-t), "exp(alpha=0.5)": lambda t: 1 - torch.exp(-0.5 * t), "linear": lambda t: t}
+
+
+def build(model, flat, dtype):
+    """The network with the engine's flat parameters in it: same order of blocks, frequencies last."""
+    trunk = TRUNKS[model]().to(dtype)
+    nn.utils.vector_to_parameters(flat.to(dtype), trunk.parameters())
+    return trunk
+
+
+def state(trunk, gate, t, r0=1.0, theta0=0.2):
+    """(r, θ) at the times t, (points, 1)."""
+    u, g = trunk(t), GATES[gate](t)
+    rho0 = math.log(math.expm1(r0 - R_MIN))
+    return R_MIN + nn.functional.softplus(rho0 + g * u[:, :1]), theta0 + g * u[:, 1:]
+
+
+def ddt(y, t):
+    return torch.autograd.grad(y, t, torch.ones_like(y), create_graph=True)[0]
+
+
+def derivatives(trunk, gate, t):
+    """[(r, r', r''), (θ, θ', θ'')], each (points, 1)."""
+    t = t.reshape(-1, 1).requires_grad_()
+    jets = []
+    for y in state(trunk, gate, t):
+        y_t = ddt(y, t)
+        jets.append((y, y_t, ddt(y_t, t)))
+    return jets
+
+
+def residuals(jets, k):
+    (r, r_t, r_tt), (theta, theta_t, theta_tt) = jets
+    return (
+        r_tt - (r * theta_t**2 - k / M * (r - L0) + G * torch.cos(theta)),
+        theta_tt - (-2 * r_t * theta_t / r - G / r * torch.sin(theta)),
+    )
+
+
+class Loss:
+    """L = L_phys + λ_IC L_IC,vel, with the moving averages of `balanced` kept between calls."""
+
+    def __init__(self, kind, lambda_ic):
+        self.kind, self.lambda_ic, self.scales = kind, lambda_ic, None
+
+    def __call__(self, trunk, gate, t, k):
+        R = residuals(derivatives(trunk, gate, t), k)
+        if self.kind == "mse":
+            physics = torch.mean(torch.cat(R) ** 2)
+        else:
+            batch = [torch.sqrt(torch.mean(r**2) + EPS).detach() for r in R]
+            old = self.scales
+            self.scales = batch if old is None else [BETA * s + (1 - BETA) * b for s, b in zip(old, batch)]
+            physics = sum(torch.mean(r**2) / (s + EPS) ** 2 for r, s in zip(R, self.scales))
+        at_zero = derivatives(trunk, gate, torch.zeros(1, dtype=t.dtype))
+        velocity = torch.mean(torch.cat([at_zero[0][1], at_zero[1][1]]) ** 2)
+        return {"total": physics + self.lambda_ic * velocity, "physics": physics, "velocity": velocity}
+
+
+def train(model, gate, k, lambda_ic, loss, flat, points, lr=1e-3, dtype=torch.float64):
+    """Adam over the given batches of collocation points; returns the network and the terms of every update."""
+    trunk, objective, history = build(model, flat, dtype), Loss(loss, lambda_ic), []
+    optimiser = torch.optim.Adam(trunk.parameters(), lr=lr)
+    for t in points:
+        optimiser.zero_grad()
+        terms = objective(trunk, gate, t, k)
+        terms["total"].backward()
+        optimiser.step()
+        history.append({name: value.item() for name, value in terms.items()})
+    return trunk, history
