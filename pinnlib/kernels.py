@@ -164,13 +164,13 @@ class TanhNetwork(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *bars):
         t, *weights = ctx.saved_tensors
-        kernel, streams = TANH[t.dtype][1], ctx.streams
+        kernel, streams = TANH[t.dtype][1], iter(reversed(ctx.streams))
         bar_weights = [torch.empty_like(weight) for weight in weights]
         bar_biases = [torch.empty_like(weight[:, :, 0]) for weight in weights]
         for run in range(t.shape[0] - 1, -1, -1):
             bar = torch.stack([bar[run].T for bar in bars])  # (3, points, components)
             for i in range(len(weights) - 1, 0, -1):
-                a, h = streams.pop()
+                a, h = next(streams)
                 flat = bar.view(-1, bar.shape[2])
                 bar_biases[i][run] = bar[0].sum(dim=0)
                 torch.mm(flat.T, h.view(-1, h.shape[2]), out=bar_weights[i][run])

@@ -16,7 +16,7 @@ from .systems import SYSTEMS
 
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
 NUMBERS = {  # field → (what is allowed, test)
-    "k": ("> 0", lambda x: x > 0),
+    "k": ("> 0 and <= 1e6 (a stiffer reference takes hours)", lambda x: 0 < x <= 1e6),
     "lambda_ic": (">= 0", lambda x: x >= 0),
     "lambda_phys": (">= 0", lambda x: x >= 0),
     "lr": ("> 0", lambda x: x > 0),

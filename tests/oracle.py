@@ -42,10 +42,10 @@ class Fixed(nn.Module):
 class Adaptive(Fixed):
     def __init__(self):
         super().__init__()
-        self.raw = nn.Parameter(torch.log(torch.expm1(starting_frequencies())))
+        self.raw = nn.ParameterList([torch.log(torch.expm1(starting_frequencies()))])  # a list, so that it comes after the head
 
     def omega(self):
-        return nn.functional.softplus(self.raw)
+        return nn.functional.softplus(self.raw[0])
 
 
 TRUNKS = {"baseline": Baseline, "fixed": Fixed, "adaptive": Adaptive}

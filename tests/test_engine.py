@@ -1,0 +1,139 @@
+"""The engine against the oracle: values, derivatives, residuals, loss terms, gradients and training, for every trunk × gate × loss."""
+
+import itertools
+
+import numpy as np
+import oracle
+import pytest
+import torch
+
+import pinnlib
+from pinnlib.spec import RunSpec
+from pinnlib.training import Collocation, Objective, initial_parameters, padded, streams
+
+MODELS, GATES, LOSSES = ("baseline", "fixed", "adaptive"), ("exp", "exp(alpha=0.5)", "linear"), ("balanced", "mse")
+every = pytest.mark.parametrize("model, gate, loss", [*itertools.product(MODELS, GATES, LOSSES)])
+spec_of = {"precision": "float64", "points": 150, "k": 30.0, "seed": 3}
+
+
+def perturbed(spec):
+    """Initial parameters moved off their start, so that nothing is zero by accident."""
+    theta = initial_parameters(spec)
+    return theta + 0.05 * torch.randn(theta.shape, generator=torch.Generator().manual_seed(1), dtype=theta.dtype)
+
+
+def drawn(spec, updates):
+    """The collocation points of the first updates: drawn as the engine draws them, cut to the real ones."""
+    collocation = Collocation([spec])
+    return [collocation.draw()[0, : spec.points].clone() for _ in range(updates)]
+
+
+@pytest.mark.parametrize("model, gate", [*itertools.product(MODELS, GATES)])
+def test_values_derivatives_and_residuals_are_the_oracles(model, gate):
+    spec = RunSpec(model=model, gate=gate, **spec_of)
+    theta, t = perturbed(spec), torch.linspace(0, 10, 97, dtype=torch.float64)
+    jets = oracle.derivatives(oracle.build(model, theta, torch.float64), gate, t)
+    table = pinnlib.predict(spec, theta.numpy(), t.numpy())
+    for name, jet in zip(("r", "theta"), jets):
+        for suffix, expected in zip(("", "_t", "_tt"), jet):
+            np.testing.assert_allclose(table[name + suffix], expected.detach()[:, 0], rtol=1e-10, atol=1e-11)
+    for name, expected in zip(("r", "theta"), oracle.residuals(jets, spec.k)):
+        np.testing.assert_allclose(table[f"residual_{name}"], expected.detach()[:, 0], rtol=1e-10, atol=1e-10)
+
+
+@every
+def test_loss_terms_and_gradients_are_the_oracles(model, gate, loss):
+    """Over three calls, since the moving average of `balanced` makes the second and third differ from the first."""
+    spec = RunSpec(model=model, gate=gate, loss=loss, **spec_of)
+    theta = perturbed(spec)
+    trunk, slow = oracle.build(model, theta, torch.float64), oracle.Loss(loss, spec.lambda_ic)
+    row = torch.nn.functional.pad(theta, (0, padded(len(theta)) - len(theta)))[None].requires_grad_()
+    collocation, fast = Collocation([spec]), Objective([spec])
+    for t in drawn(spec, 3):
+        expected = slow(trunk, gate, t, spec.k)
+        gradient = torch.cat([g.flatten() for g in torch.autograd.grad(expected["total"], list(trunk.parameters()))])
+        terms = fast.terms(row, collocation.draw())
+        for name, value in expected.items():
+            assert terms[name].item() == pytest.approx(value.item(), rel=1e-10)
+        (ours,) = torch.autograd.grad(terms["total"].sum(), row)
+        ours, padding = ours[0, : len(theta)], ours[0, len(theta) :]
+        assert torch.linalg.norm(ours - gradient) <= 1e-10 * torch.linalg.norm(gradient)
+        np.testing.assert_allclose(ours, gradient, rtol=1e-8, atol=1e-10 * float(gradient.abs().max()))
+        assert not padding.any()
+
+
+@every
+def test_twenty_updates_are_the_oracles(model, gate, loss):
+    spec = RunSpec(model=model, gate=gate, loss=loss, steps=20, **spec_of)
+    trunk, history = oracle.train(model, gate, spec.k, spec.lambda_ic, loss, initial_parameters(spec), drawn(spec, 20))
+    (result,) = pinnlib.train(spec)
+    expected = torch.nn.utils.parameters_to_vector(trunk.parameters()).detach()
+    np.testing.assert_allclose(result.parameters, expected, rtol=1e-10, atol=1e-10)
+    for name in ("total", "physics", "velocity"):
+        logged = result.history.set_index("update")[name]
+        assert logged[1] == pytest.approx(history[0][name], rel=1e-10)
+        assert logged[20] == pytest.approx(history[19][name], rel=1e-9)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_single_precision_is_double_precision_rounded(model):
+    """At the same points and parameters, float32 agrees with float64 to single precision: loss and gradient."""
+    found = []
+    for precision in ("float64", "float32"):
+        spec = RunSpec(model=model, precision=precision, k=60)
+        t = torch.cat([drawn(RunSpec(), 1)[0], torch.zeros(16)]).to(spec.dtype)[None]
+        theta = torch.nn.functional.pad(initial_parameters(spec), (0, 31))[None].requires_grad_()
+        total = Objective([spec]).terms(theta, t)["total"]
+        found.append((total.item(), torch.autograd.grad(total.sum(), theta)[0].double()))
+    (loss, gradient), (loss32, gradient32) = found
+    assert loss32 == pytest.approx(loss, rel=1e-5)
+    assert torch.linalg.norm(gradient32 - gradient) < 2e-5 * torch.linalg.norm(gradient)
+
+
+@pytest.mark.parametrize("model, size", [("baseline", 33_538), ("fixed", 130), ("adaptive", 162)])
+def test_parameter_counts(model, size):
+    spec = RunSpec(model=model)
+    assert spec.trunk.size(2) == size == len(initial_parameters(spec)) == sum(p.numel() for p in oracle.TRUNKS[model]().parameters())
+
+
+def test_the_frequencies_are_two_bands_that_share_five():
+    for model in ("fixed", "adaptive"):
+        (result,) = pinnlib.train(RunSpec(model=model, steps=1, lr=1e-12, precision="float64"))
+        np.testing.assert_allclose(result.frequencies, oracle.starting_frequencies(), rtol=1e-9)
+        assert len(result.frequencies) == 32 and np.isclose(result.frequencies, 5).sum() == 2
+    assert pinnlib.train(RunSpec(model="baseline", steps=1, points=5))[0].frequencies is None
+
+
+def test_baseline_starts_as_pytorch_starts_linear_layers():
+    torch.manual_seed(11)
+    expected = torch.nn.utils.parameters_to_vector(oracle.Baseline().parameters())
+    blocks = RunSpec(model="baseline").trunk.initial(2, torch.Generator().manual_seed(11))
+    assert torch.equal(torch.cat([block.flatten() for block in blocks.values()]), expected.detach())
+
+
+def test_spectral_heads_start_small_with_zero_bias():
+    heads = torch.stack([initial_parameters(RunSpec(seed=s)) for s in range(200)])
+    assert heads[:, :128].std() == pytest.approx(0.01, rel=0.02) and abs(heads[:, :128].mean()) < 2e-4
+    assert not heads[:, 128:130].any()
+
+
+def test_gates_and_stiffness_are_paired_by_seed():
+    """Same seed, same start and same points, whatever the gate, k and λ; another seed, others."""
+    a, b, other = RunSpec(seed=5), RunSpec(seed=5, gate="linear", k=60, lambda_ic=0, loss="mse"), RunSpec(seed=6)
+    assert torch.equal(initial_parameters(a), initial_parameters(b)) and not torch.equal(initial_parameters(a), initial_parameters(other))
+    for x, y, z in zip(drawn(a, 3), drawn(b, 3), drawn(other, 3)):
+        assert torch.equal(x, y) and not torch.equal(x, z)
+
+
+def test_the_two_streams_of_a_seed_are_different():
+    weights, points = streams(0)
+    assert not torch.equal(torch.rand(8, generator=weights), torch.rand(8, generator=points))
+
+
+def test_points_are_uniform_fresh_and_inside():
+    spec = RunSpec(points=5000)
+    first, second = drawn(spec, 2)
+    assert not torch.equal(first, second)
+    for t in (first, second):
+        assert t.min() >= 1e-6 and t.max() <= 10
+        assert torch.histc(t, 10, 0, 10).std() < 60 and t.mean() == pytest.approx(5, abs=0.15)

@@ -1,0 +1,139 @@
+"""Specifications: bad input is refused by name, good input has one canonical form."""
+
+import dataclasses
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pinnlib
+from pinnlib import GATES, Exponential, Gate, Linear, RunSpec, SpringPendulum
+from pinnlib.gates import check_admissible
+from pinnlib.jets import Jet
+
+BAD = [
+    ("model", "transformer", "baseline"),
+    ("gate", "sigmoid", "exp, linear"),
+    ("gate", "exp(alpha=0)", "alpha"),
+    ("gate", "exp(alpha=-1)", "alpha"),
+    ("gate", "exp(beta=1)", "alpha"),
+    ("gate", "exp(1)", "exp, linear"),
+    ("gate", "__import__('os')", "exp, linear"),
+    ("gate", None, "exp, linear"),
+    ("loss", "mae", "balanced, mse"),
+    ("precision", "float16", "float32, float64"),
+    ("system", "double_pendulum", "spring_pendulum"),
+    ("system", "spring_pendulum(c_r=-1)", "c_r"),
+    ("k", -1, "> 0"),
+    ("k", 0, "> 0"),
+    ("k", 1e30, "<= 1e6"),
+    ("k", math.nan, "finite"),
+    ("k", "20", "finite number"),
+    ("k", True, "finite number"),
+    ("lambda_ic", -50, ">= 0"),
+    ("lambda_phys", math.inf, ">= 0"),
+    ("lr", 0, "> 0"),
+    ("lr", "1e-3", "> 0"),
+    ("horizon", -10, "> 0"),
+    ("seed", -1, ">= 0"),
+    ("seed", 0.5, "whole number"),
+    ("steps", 0, ">= 1"),
+    ("steps", math.nan, "whole number"),
+    ("points", 0, ">= 1"),
+    ("initial_position", (1e-4, 0.2), "r > 0.0001"),
+    ("initial_position", (1.0,), "r, theta"),
+    ("initial_position", (1.0, math.nan), "finite"),
+    ("initial_velocity", 0.0, "r, theta"),
+]
+
+
+@pytest.mark.parametrize("field, value, allowed", BAD)
+def test_bad_input_is_refused_by_name(field, value, allowed):
+    with pytest.raises(ValueError) as caught:
+        RunSpec(**{field: value})
+    message = str(caught.value)
+    assert allowed in message and (field in message or "alpha" in message or "c_r" in message)
+    assert repr(value) in message or "alpha" in message or "c_r" in message
+
+
+@pytest.mark.parametrize("specs", [[], "adaptive", [RunSpec(), "x"], [None]])
+def test_train_wants_specs(specs):
+    with pytest.raises(ValueError, match="specs=.*RunSpec"):
+        pinnlib.train(specs)
+
+
+@pytest.mark.parametrize("snapshots", [(-1,), (6,), (1.5,)])
+def test_train_wants_reachable_snapshots(snapshots):
+    with pytest.raises(ValueError, match="snapshots"):
+        pinnlib.train(RunSpec(steps=5), snapshots=snapshots)
+
+
+def test_predict_wants_finite_times():
+    with pytest.raises(ValueError, match="times"):
+        pinnlib.train(RunSpec(steps=1))[0].predict([0.0, math.inf])
+
+
+def test_an_unknown_field_is_refused():
+    with pytest.raises(TypeError, match="stiffness"):
+        RunSpec(stiffness=20)
+
+
+def test_defaults_are_the_papers():
+    spec = RunSpec()
+    assert (spec.steps, spec.lr, spec.points, spec.horizon, spec.lambda_phys, spec.loss) == (5000, 1e-3, 2000, 10.0, 1.0, "balanced")
+    assert (spec.initial_position, spec.initial_velocity, spec.precision) == ((1.0, 0.2), (0.0, 0.0), "float32")
+    assert spec.dynamics == SpringPendulum(k=20.0, g=9.81, m=1.0, L0=1.0, c_r=0.0, c_theta=0.0)
+
+
+def test_equal_settings_are_equal_specs_however_they_are_written():
+    a = RunSpec(gate="exp", k=20, initial_position=[1, 0.2], seed=1.0)
+    b = RunSpec(gate=Exponential(alpha=1.0), k=20.0, initial_position=(1.0, 0.2), seed=1)
+    assert a == b and a.key == b.key and a.gate == "exp"
+    assert RunSpec(gate=Exponential(0.5)).gate == "exp(alpha=0.5)" and RunSpec(gate="exp(alpha=0.5)").gating == Exponential(0.5)
+
+
+@given(
+    st.builds(
+        RunSpec,
+        model=st.sampled_from(["baseline", "fixed", "adaptive"]),
+        gate=st.one_of(st.just("linear"), st.floats(0.01, 10).map(Exponential)),
+        k=st.floats(1, 200),
+        lambda_ic=st.sampled_from([0, 50]),
+        loss=st.sampled_from(["balanced", "mse"]),
+        seed=st.integers(0, 2**40),
+    )
+)
+def test_a_spec_survives_its_dictionary_and_its_key_tells_it_apart(spec):
+    again = RunSpec(**dataclasses.asdict(spec))
+    assert again == spec and again.key == spec.key
+    for change in ({"seed": spec.seed + 1}, {"k": spec.k * 1.5}, {"steps": 17}, {"lambda_ic": 7.0}):
+        assert dataclasses.replace(spec, **change).key != spec.key
+
+
+def test_a_spec_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        RunSpec().k = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Wrong(Gate):
+    kind: str = "shifted"
+    name = "wrong"
+
+    def jet(self, t):
+        value, slope = {"shifted": (t + 1, 1), "flat": (t**2, 2 * t), "crossing": (t * (5 - t), 5 - 2 * t), "blows_up": (t / (5 - t), 1 + t)}[self.kind]
+        return Jet(value, slope * torch.ones_like(t), torch.zeros_like(t))
+
+
+@pytest.mark.parametrize("kind, why", [("shifted", "zero at t=0"), ("flat", "slope"), ("crossing", "zeros"), ("blows_up", "zeros")])
+def test_an_inadmissible_gate_is_refused(kind, why):
+    with pytest.raises(ValueError, match=why):
+        check_admissible(Wrong(kind), 10.0)
+
+
+def test_the_published_gates_are_admissible():
+    for gate in (Exponential(), Linear()):
+        check_admissible(gate, 10.0)
+    assert set(GATES) >= {"exp", "linear"}
