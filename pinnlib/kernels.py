@@ -89,11 +89,16 @@ def _fourier(dtype, terms):
 
 
 def _tanh(dtype):
-    """(forward, backward) of y = tanh a, y' = d a', y'' = d (a'' − 2 y a'²) with d = 1 − y², given y; one store a loop, or LLVM gives up."""
-    one, two, four = dtype(1), dtype(2), dtype(4)
+    """y = tanh a, y' = d a', y'' = d (a'' − 2 y a'²) with d = 1 − y²: forward from σ(2a), backward, and the same for a = wt + b.
+
+    One store a loop, or LLVM gives up vectorising for fear of overlap; points outside, units inside.
+    """
+    zero, one, two, four = dtype(0), dtype(1), dtype(2), dtype(4)
 
     @numba.njit(**OPTIONS)
-    def forward(y, a1, a2, h1, h2):
+    def forward(y, a1, a2, h1, h2):  # y comes as σ(2a) and leaves as tanh a
+        for i in range(y.size):
+            y[i] = two * y[i] - one
         for i in range(y.size):
             h1[i] = (one - y[i] * y[i]) * a1[i]
         for i in range(y.size):
@@ -110,7 +115,32 @@ def _tanh(dtype):
         for i in range(y.size):
             bar2[i] = (one - y[i] * y[i]) * bar2[i]
 
-    return forward, backward
+    @numba.njit(**OPTIONS)
+    def first_forward(y, w, h1, h2):
+        for j in range(y.shape[0]):
+            row, row1, row2 = y[j], h1[j], h2[j]
+            for i in range(w.size):
+                row[i] = two * row[i] - one
+            for i in range(w.size):
+                row1[i] = (one - row[i] * row[i]) * w[i]
+            for i in range(w.size):
+                row2[i] = -two * row[i] * w[i] * row1[i]
+
+    @numba.njit(**OPTIONS)
+    def first_backward(y, w, t, bar0, bar1, bar2, bar_w, bar_b):
+        bar_w[:] = zero
+        bar_b[:] = zero
+        for j in range(y.shape[0]):
+            row, b0, b1, b2 = y[j], bar0[j], bar1[j], bar2[j]
+            for i in range(w.size):  # ∂/∂a of all three streams, into bar0
+                d, yw = one - row[i] * row[i], row[i] * w[i]
+                b0[i] = d * (b0[i] - two * b1[i] * yw + two * b2[i] * w[i] * (two * row[i] * yw - d * w[i]))
+            for i in range(w.size):
+                bar_b[i] += b0[i]
+            for i in range(w.size):
+                bar_w[i] += t[j] * b0[i] + (one - row[i] * row[i]) * (b1[i] - four * b2[i] * row[i] * w[i])
+
+    return forward, backward, first_forward, first_backward
 
 
 FOURIER = {torch.float32: _fourier(np.float32, 6), torch.float64: _fourier(np.float64, 11)}
@@ -143,20 +173,22 @@ class TanhNetwork(torch.autograd.Function):
     @staticmethod
     def forward(ctx, t, *layers):
         weights, biases = layers[0::2], layers[1::2]
-        kernel, out = TANH[t.dtype][0], t.new_empty(3, t.shape[0], weights[-1].shape[1], t.shape[1])
+        forward, _, first_forward, _ = TANH[t.dtype]
+        out = t.new_empty(3, t.shape[0], weights[-1].shape[1], t.shape[1])
         ctx.save_for_backward(t, *weights)
-        ctx.streams = []  # per run and hidden layer, (3, points, hidden): the jet a before tanh and the jet h after it
+        ctx.streams = []  # per run and hidden layer, each (3, points, hidden): the jet a before tanh and the jet h after it
         for run in range(t.shape[0]):
-            slope = weights[0][run, :, 0]
-            a = t.new_zeros(3, t.shape[1], len(slope))
-            torch.mul(t[run, :, None], slope, out=a[0])
-            a[1] = slope
-            for weight, bias in zip(weights[1:], biases):
-                h = torch.empty_like(a)
-                torch.tanh(a[0].add_(bias[run]), out=h[0])
-                kernel(*(x.view(-1).numpy() for x in (h[0], a[1], a[2], h[1], h[2])))
+            slope = weights[0][run, :, 0].contiguous()
+            a, h = None, t.new_empty(3, t.shape[1], len(slope))
+            torch.sigmoid(torch.addcmul(2 * biases[0][run], t[run, :, None], slope, value=2, out=h[0]), out=h[0])
+            first_forward(*(x.numpy() for x in (h[0], slope, h[1], h[2])))
+            for weight, bias in zip(weights[1:], biases[1:]):
                 ctx.streams.append((a, h))
                 a = torch.mm(h.view(-1, h.shape[2]), weight[run].T).view(3, t.shape[1], -1)
+                if weight is not weights[-1]:
+                    h = torch.empty_like(a)
+                    torch.sigmoid(torch.add(2 * bias[run], a[0], alpha=2, out=h[0]), out=h[0])
+                    forward(*(x.view(-1).numpy() for x in (h[0], a[1], a[2], h[1], h[2])))
             a[0] += biases[-1][run]
             out[:, run] = a.transpose(1, 2)
         return tuple(out)
@@ -164,7 +196,8 @@ class TanhNetwork(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *bars):
         t, *weights = ctx.saved_tensors
-        kernel, streams = TANH[t.dtype][1], iter(reversed(ctx.streams))
+        _, backward, _, first_backward = TANH[t.dtype]
+        streams = iter(reversed(ctx.streams))
         bar_weights = [torch.empty_like(weight) for weight in weights]
         bar_biases = [torch.empty_like(weight[:, :, 0]) for weight in weights]
         for run in range(t.shape[0] - 1, -1, -1):
@@ -174,8 +207,9 @@ class TanhNetwork(torch.autograd.Function):
                 flat = bar.view(-1, bar.shape[2])
                 bar_biases[i][run] = bar[0].sum(dim=0)
                 torch.mm(flat.T, h.view(-1, h.shape[2]), out=bar_weights[i][run])
-                bar = torch.mm(flat, weights[i][run]).view_as(a)
-                kernel(*(x.view(-1).numpy() for x in (h[0], a[1], a[2], *bar)))
-            bar_biases[0][run] = bar[0].sum(dim=0)
-            bar_weights[0][run, :, 0] = torch.addmv(bar[1].sum(dim=0), bar[0].T, t[run])
+                bar = torch.mm(flat, weights[i][run]).view_as(h)
+                if i > 1:
+                    backward(*(x.view(-1).numpy() for x in (h[0], a[1], a[2], *bar)))
+            slope, bar_slope = weights[0][run, :, 0].contiguous(), bar_weights[0][run].view(-1)
+            first_backward(*(x.numpy() for x in (h[0], slope, t[run], *bar, bar_slope, bar_biases[0][run])))
         return None, *(x for pair in zip(bar_weights, bar_biases) for x in pair)

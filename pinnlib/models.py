@@ -21,7 +21,7 @@ def inverse_softplus(y):
 class Trunk(Named):
     """An unconstrained network t → (components,) whose parameters are one flat row per run."""
 
-    batch = 16  # how many runs of this trunk train fastest together
+    batch = 32  # how many runs of this trunk train fastest together
 
     def shapes(self, components):
         """Name → shape of every block of parameters, in the order in which they lie in the row."""

@@ -1,6 +1,8 @@
 """The oracle: one network at a time, time derivatives by autograd applied twice, everything as the contract writes it. Slow and plain."""
 
 import math
+import sys
+import time
 
 import torch
 from torch import nn
@@ -119,3 +121,14 @@ def train(model, gate, k, lambda_ic, loss, flat, points, lr=1e-3, dtype=torch.fl
         optimiser.step()
         history.append({name: value.item() for name, value in terms.items()})
     return trunk, history
+
+
+if __name__ == "__main__":  # for the benchmark: lines "model updates" in, milliseconds per update out, plain torch on one thread
+    torch.set_num_threads(1)
+    for line in sys.stdin:
+        model, updates = line.split()
+        batches = [torch.rand(2000) * 10 + 1e-6 for _ in range(int(updates))]
+        flat = nn.utils.parameters_to_vector(TRUNKS[model]().parameters()).detach()
+        began = time.perf_counter()
+        train(model, "exp", 20.0, 50.0, "balanced", flat, batches, dtype=torch.float32)
+        print((time.perf_counter() - began) * 1e3 / int(updates), flush=True)

@@ -1,0 +1,96 @@
+"""Engine against oracle, one thread each, interleaved, best of several; writes data/benchmark.json."""
+
+import argparse
+import json
+import multiprocessing
+import platform
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import torch
+
+import pinnlib
+from pinnlib import RunSpec
+from pinnlib.training import train_batch
+
+OUT = Path(__file__).parents[1] / "data" / "benchmark.json"
+
+
+def cpu():
+    """The processor's name, as the system tells it."""
+    path = Path("/proc/cpuinfo")
+    names = [line.split(":")[1].strip() for line in path.read_text().splitlines() if line.startswith("model name")] if path.exists() else []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+class Oracle:
+    """The oracle in a process of its own: plain torch, without this library's settings."""
+
+    def __init__(self):
+        path = Path(__file__).with_name("oracle.py")
+        self.process = subprocess.Popen([sys.executable, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def milliseconds(self, model, updates):
+        """Per run and update, at the paper's size, float32."""
+        self.process.stdin.write(f"{model} {updates}\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def engine_ms(model, updates):
+    """Per run and update of the engine: one whole batch, as the sweep trains it."""
+    width = RunSpec(model=model).trunk.batch
+    results = train_batch([RunSpec(model=model, k=10.0 + i, seed=i // 2, steps=updates) for i in range(width)])
+    return results[0].seconds * 1e3 / updates
+
+
+def peak_memory_mb(model):
+    """Largest resident size of a process that trains a batch of this model."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_trained_and_peak, (model,))
+
+
+def _trained_and_peak(model):
+    engine_ms(model, 20)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # kilobytes on Linux
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./run_all.sh bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions: under 45 seconds")
+    parser.add_argument("--output", type=Path, default=OUT, help="where to write (default: data/benchmark.json)")
+    arguments = parser.parse_args()
+    repeats = 3 if arguments.quick else 12
+    report = {
+        "machine": {"cpu": cpu(), "system": platform.platform(), "torch_threads": torch.get_num_threads()},
+        "versions": {"python": platform.python_version(), "torch": torch.__version__, "numba": numba.__version__, "pinnlib": pinnlib.__version__},
+        "points": RunSpec().points,
+        "milliseconds": {},
+        "ratios": {},
+        "peak_memory_mb": {},
+    }
+    oracle = Oracle()
+    print("milliseconds per run and update (best of %d, interleaved, one thread)" % repeats)
+    for model, (slow, fast) in {"adaptive": (6, 40), "fixed": (6, 40), "baseline": (3, 10)}.items():
+        oracle.milliseconds(model, 1), engine_ms(model, 3)  # compiled and warm
+        timings = [(oracle.milliseconds(model, slow), engine_ms(model, fast)) for _ in range(repeats)]
+        oracle_best, engine_best = (min(column) for column in zip(*timings))
+        report["milliseconds"][model] = {"oracle": round(oracle_best, 3), "engine": round(engine_best, 3)}
+        report["ratios"][model] = round(oracle_best / engine_best, 2)
+        report["peak_memory_mb"][model] = round(peak_memory_mb(model))
+        print(f"{model:>9}: oracle {oracle_best:7.2f}   engine {engine_best:7.3f}   ratio {oracle_best / engine_best:5.1f}   peak {report['peak_memory_mb'][model]} MB")
+    oracle.close()
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    arguments.output.write_text(json.dumps(report, indent=2) + "\n")
+    print(f"written: {arguments.output}")
+
+
+if __name__ == "__main__":
+    main()
