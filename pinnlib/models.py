@@ -22,6 +22,7 @@ class Trunk(Named):
     """An unconstrained network t → (components,) whose parameters are one flat row per run."""
 
     batch = 32  # how many runs of this trunk train fastest together
+    cost = 1.0  # time of an update, relative to a spectral trunk's
 
     def shapes(self, components):
         """Name → shape of every block of parameters, in the order in which they lie in the row."""
@@ -105,6 +106,7 @@ class MLP(Trunk):
     depth: int = 3
     name = "baseline"
     batch = 1  # its matrix products fill a core by themselves
+    cost = 70.0
 
     def __post_init__(self):
         for field in ("hidden", "depth"):

@@ -127,15 +127,18 @@ def evaluate(spec, parameters):
     return error_metrics(system, q, ref.q) | residual_metrics(system, residual, velocity)
 
 
-def batches(specs):
-    """The specs cut into lists that train together: alike but for numbers, same seeds side by side, at most `trunk.batch` long."""
+def batches(specs, parts=1):
+    """The specs cut into lists that train together: alike but for numbers, same seeds side by side, at most `trunk.batch` long.
+
+    Each kind of run is cut into at least `parts` lists, if it has as many runs.
+    """
     groups = {}
     for spec in specs:
         alike = (spec.model, spec.gate, spec.loss, spec.steps, spec.lr, spec.points, spec.horizon, spec.precision, type(spec.dynamics))
         groups.setdefault(alike, []).append(spec)
     for group in groups.values():
         group.sort(key=lambda spec: spec.seed)
-        width = group[0].trunk.batch
+        width = min(group[0].trunk.batch, -(-len(group) // parts))
         yield from (group[i : i + width] for i in range(0, len(group), width))
 
 

@@ -1,0 +1,63 @@
+"""Which runs each study needs: data, from which the list of specifications follows."""
+
+from dataclasses import dataclass
+
+from .named import check
+from .spec import RunSpec
+
+SIX_K = (10, 20, 30, 40, 50, 60)
+THIRTEEN_K = tuple(range(10, 140, 10))
+
+
+@dataclass(frozen=True)
+class Study:
+    """Both gates at every k and λ; `seeds` gives, per model, how many seeds (from 0) at most k and, after that, at the k named."""
+
+    title: str
+    k: tuple
+    lambda_ic: tuple
+    seeds: dict  # model → (seeds, {k: seeds})
+    loss: str = "balanced"
+    gates: tuple = ("exp", "linear")
+
+    def specs(self):
+        """Every run of the study, once."""
+        return [
+            RunSpec(model=model, gate=gate, k=k, lambda_ic=lambda_ic, loss=self.loss, seed=seed)
+            for model, (usual, exceptions) in self.seeds.items()
+            for lambda_ic in self.lambda_ic
+            for k in self.k
+            for seed in range(exceptions.get(k, usual))
+            for gate in self.gates
+        ]
+
+
+STUDIES = {
+    "main": Study(
+        "velocity penalty 50 (figure 1 and the full-scale figure)",
+        SIX_K, (50,), {"baseline": (10, {}), "fixed": (10, {}), "adaptive": (20, {10: 10, 40: 10})},
+    ),
+    "no_penalty": Study(
+        "no velocity penalty",
+        SIX_K, (0,), {"baseline": (10, {}), "fixed": (10, {}), "adaptive": (10, {20: 20, 60: 20})},
+    ),
+    "expanded": Study(
+        "spectral models up to k = 130",
+        THIRTEEN_K, (50,), {"fixed": (10, {}), "adaptive": (20, {10: 10, 40: 10})},
+    ),
+    "as_written": Study(
+        "the plain mean-square loss of the paper's text",
+        THIRTEEN_K, (0, 50), {"adaptive": (20, {})}, loss="mse",
+    ),
+    "table": Study(
+        "the runs behind the published table of tests",
+        (20, 60), (0, 50), {"adaptive": (20, {})},
+    ),
+}  # fmt: skip
+
+
+def specs_of(*studies):
+    """The distinct runs that the named studies need, in order."""
+    for study in studies:
+        check("study", study, study in STUDIES, f"one of {', '.join(STUDIES)}")
+    return list(dict.fromkeys(spec for study in studies for spec in STUDIES[study].specs()))

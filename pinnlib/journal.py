@@ -1,0 +1,211 @@
+"""The append-only journal of finished runs: JSON lines, each with the checksum of its own bytes.
+
+A line is {"checksum": "<16 hex digits>", <the rest>}; the checksum is that of <the rest> up to the end of the line.
+"""
+
+import contextlib
+import dataclasses
+import fcntl
+import hashlib
+import json
+import math
+import os
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+
+from .numerics import NUMERICS
+from .paths import RECORDS
+from .spec import RunSpec
+from .training import Result
+
+LARGEST_KEPT = 1000  # parameters: a spectral model's are kept, a network's only as a hash
+COLUMNS = ["key", "model", "gate", "k", "lambda_ic", "loss", "seed", "steps", "status", "rel_l2_u", "max_ae_u", "numerics"]  # at least
+LINE = re.compile(r'\{"checksum": "([0-9a-f]{16})", (.*)', re.DOTALL)
+
+
+class JournalError(RuntimeError):
+    """The journal cannot be written; what it holds is still valid."""
+
+
+def _checksum(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def encode(record):
+    """A record as its line."""
+    rest = json.dumps(record, allow_nan=False)[1:]
+    return f'{{"checksum": "{_checksum(rest)}", {rest}\n'
+
+
+def decode(line):
+    """The record of a line, or None if a byte of it is not as it was written or it is not one of ours."""
+    match = LINE.fullmatch(line.removesuffix("\n"))
+    if not line.endswith("\n") or not match or _checksum(match[2]) != match[1]:
+        return None
+    record = json.loads("{" + match[2])
+    try:
+        return record if RunSpec(**record["spec"]).key == record["key"] else None
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _rounded(values, digits):
+    return [float(f"{v:.{digits}g}") if math.isfinite(v) else None for v in values]
+
+
+def record_of(result, origin):
+    """What is kept of a run: everything for a spectral model, all but the parameters for a network."""
+    finite = result.status == "ok"
+    parameters = result.parameters
+    return {
+        "key": result.spec.key,
+        "numerics": NUMERICS,
+        "status": result.status,
+        "spec": dataclasses.asdict(result.spec),
+        "metrics": {name: value if finite else None for name, value in result.metrics.items()},
+        "frequencies": _rounded(result.frequencies, 7) if finite and result.frequencies is not None else None,
+        "history": {name: (list(column) if name == "update" else _rounded(column, 5)) for name, column in result.history.items()},
+        "parameters": [float(str(p)) for p in parameters] if finite and len(parameters) <= LARGEST_KEPT else None,
+        "parameters_sha256": hashlib.sha256(parameters.tobytes()).hexdigest()[:16],
+        "seconds": round(result.seconds, 3),
+        "made": origin,
+    }
+
+
+def failure_of(spec, error, origin):
+    """The record of a run that raised."""
+    return {"key": spec.key, "numerics": NUMERICS, "status": "failed", "spec": dataclasses.asdict(spec), "error": error, "made": origin}
+
+
+def result_of(record):
+    """The Result of a record that kept its parameters, ready to predict."""
+    if record.get("parameters") is None:
+        raise ValueError(f"record {record['key']} ({record['status']}) holds no parameters; train({record['spec']}) makes them again")
+    spec = RunSpec(**record["spec"])
+    parameters = np.array(record["parameters"], dtype=spec.precision)
+    return Result(spec, record["status"], record["metrics"], pd.DataFrame(record["history"]), parameters, record["seconds"])
+
+
+class Journal:
+    """The records under a folder, one file per model, gate and loss; only `writing()` changes them."""
+
+    def __init__(self, folder=RECORDS):
+        self.folder = folder
+        self.aside = folder / "set-aside.txt"
+
+    def files(self):
+        return sorted(self.folder.glob("*.jsonl"))
+
+    def scan(self):
+        """(good records by key, [(file, line number, line)] that are torn or altered). The newest numerics wins, in any order of lines."""
+        good, damaged = {}, []
+        for path in self.files():
+            with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
+                for number, line in enumerate(lines, 1):
+                    record = decode(line)
+                    if record is None:
+                        damaged.append((path, number, line))
+                    elif record["key"] not in good or _rank(record) > _rank(good[record["key"]]):
+                        good[record["key"]] = record
+        return good, damaged
+
+    def load(self):
+        """Good records by key; the damaged ones are named in a warning and left out."""
+        good, damaged = self.scan()
+        if damaged:
+            places = ", ".join(f"{path.name}:{number}" for path, number, _ in damaged)
+            warnings.warn(f"{len(damaged)} damaged record(s) left out: {places}; a sweep sets them aside and trains them again", stacklevel=2)
+        return good
+
+    @contextlib.contextmanager
+    def writing(self):
+        """Hold the journal for writing, alone: damaged lines are set aside first. Yields a Writer."""
+        with _clear_errors(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = open(self.folder / ".lock", "a")
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise JournalError(f"another sweep is writing to {self.folder}; wait for it or stop it, then start again") from None
+            with _clear_errors(self.folder):
+                yield Writer(self)
+
+
+class Writer:
+    """The one who may write: `damaged` names what was set aside at the start."""
+
+    def __init__(self, journal):
+        self.journal = journal
+        self.records, damaged = journal.scan()
+        self.damaged = [f"{path.name}:{number}" for path, number, _ in damaged]
+        if damaged:
+            with open(journal.aside, "a", encoding="utf-8") as aside:
+                aside.writelines(f"{path.name}:{number}: {line.rstrip()}\n" for path, number, line in damaged)
+                _to_disk(aside)
+            for path in {path for path, _, _ in damaged}:
+                bad = {number for p, number, _ in damaged if p == path}
+                with path.open(encoding="utf-8", errors="replace", newline="\n") as lines, open(f"{path}.new", "w", encoding="utf-8") as new:
+                    new.writelines(line for number, line in enumerate(lines, 1) if number not in bad)
+                    _to_disk(new)
+                os.replace(f"{path}.new", path)
+
+    def append(self, records):
+        """Write finished runs to disk; all of a call or, on an error, none of it."""
+        for record in records:
+            spec = record["spec"]
+            gate = spec["gate"].split("(")[0]
+            self._append(self.journal.folder / f"{spec['model'].split('(')[0]}_{gate}_{spec['loss']}.jsonl", encode(record).encode())
+            self.records[record["key"]] = record
+
+    @staticmethod
+    def _append(path, data):
+        with open(path, "ab", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            try:
+                if file.write(data) != len(data):
+                    raise OSError("the disk is full")
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(size)
+                raise
+
+
+def _rank(record):
+    return record["status"] != "failed", record["numerics"], record["parameters_sha256"] if "parameters_sha256" in record else ""
+
+
+def _to_disk(file):
+    file.flush()
+    os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def _clear_errors(folder):
+    try:
+        yield
+    except OSError as error:
+        raise JournalError(f"cannot write to {folder}: {error.strerror or error}; the records already there are intact") from error
+
+
+def table(records):
+    """One row per record: the settings, status, metrics, seconds and version of the numerics, in a fixed order."""
+    rows = []
+    for record in records.values():
+        settings = {name: str(value) if isinstance(value, (list, tuple)) else value for name, value in record["spec"].items()}
+        cost = {"seconds": record.get("seconds"), "numerics": record["numerics"]}
+        rows.append({"key": record["key"]} | settings | {"status": record["status"]} | record.get("metrics", {}) | cost)
+    order = ["loss", "lambda_ic", "model", "k", "seed", "gate", "key"]
+    return pd.DataFrame(rows, columns=None if rows else COLUMNS).sort_values(order, ignore_index=True)
+
+
+def mixed_versions(frame):
+    """A sentence if the rows were made by more than one version of the numerics, else an empty string."""
+    counts = frame["numerics"].value_counts().sort_index()
+    if len(counts) <= 1:
+        return ""
+    told = ", ".join(f"{n} by version {version}" for version, n in counts.items())
+    return f"Mixed numerics: {told}. './run_all.sh sweep --older' trains the older ones again."

@@ -1,0 +1,50 @@
+"""Which arithmetic made a record: a version that we raise, and a fingerprint that each machine computes."""
+
+import hashlib
+import json
+import platform
+from functools import lru_cache
+from pathlib import Path
+
+import numba
+import torch
+
+import pinnlib
+
+from .spec import RunSpec
+from .training import train_batch
+
+# Raised when, and only when, a change alters the bits of a run on the same machine (a test holds it to that).
+NUMERICS = 1
+
+
+@lru_cache(maxsize=1)
+def fingerprint():
+    """Hash of the bits of a few short runs, one per trunk × gate × loss: equal where machine and numerics give equal records."""
+    digest = hashlib.sha256()
+    for model in ("adaptive", "fixed", "baseline"):
+        for gate in ("exp", "linear"):
+            for loss in ("balanced", "mse"):
+                (result,) = train_batch([RunSpec(model=model, gate=gate, loss=loss, steps=4)])
+                digest.update(result.parameters.tobytes())
+                digest.update(json.dumps(result.metrics).encode())
+    return digest.hexdigest()[:16]
+
+
+@lru_cache(maxsize=1)
+def cpu():
+    """The processor's name, as the system tells it."""
+    path = Path("/proc/cpuinfo")
+    names = [line.split(":")[1].strip() for line in path.read_text().splitlines() if line.startswith("model name")] if path.exists() else []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def origin():
+    """Where a record was made, without its commit."""
+    return {
+        "pinnlib": pinnlib.__version__,
+        "torch": torch.__version__,
+        "numba": numba.__version__,
+        "cpu": cpu(),
+        "fingerprint": fingerprint(),
+    }
