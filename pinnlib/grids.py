@@ -1,7 +1,8 @@
 """Which runs each study needs: data, from which the list of specifications follows."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+from .journal import table
 from .named import check
 from .spec import RunSpec
 
@@ -20,14 +21,14 @@ class Study:
     loss: str = "balanced"
     gates: tuple = ("exp", "linear")
 
-    def specs(self):
-        """Every run of the study, once."""
+    def specs(self, seeds=None, **changes):
+        """Every run of the study, once; `seeds` caps the number of seeds, `changes` go into every spec (a smoke test's few updates)."""
         return [
-            RunSpec(model=model, gate=gate, k=k, lambda_ic=lambda_ic, loss=self.loss, seed=seed)
+            RunSpec(model=model, gate=gate, k=k, lambda_ic=lambda_ic, loss=self.loss, seed=seed, **changes)
             for model, (usual, exceptions) in self.seeds.items()
             for lambda_ic in self.lambda_ic
             for k in self.k
-            for seed in range(exceptions.get(k, usual))
+            for seed in range(min(exceptions.get(k, usual), seeds or usual + exceptions.get(k, 0)))
             for gate in self.gates
         ]
 
@@ -56,8 +57,15 @@ STUDIES = {
 }  # fmt: skip
 
 
-def specs_of(*studies):
-    """The distinct runs that the named studies need, in order."""
+def specs_of(*studies, seeds=None, **changes):
+    """The distinct runs that the named studies need, in order; options as for `Study.specs`."""
     for study in studies:
         check("study", study, study in STUDIES, f"one of {', '.join(STUDIES)}")
-    return list(dict.fromkeys(spec for study in studies for spec in STUDIES[study].specs()))
+    return list(dict.fromkeys(spec for study in studies for spec in STUDIES[study].specs(seeds, **changes)))
+
+
+def runs_of(specs, records):
+    """One row per spec, as `journal.table` gives it; a run without a record is there too, with status "missing"."""
+    found = {spec.key: records[spec.key] for spec in specs if spec.key in records}
+    absent = {s.key: {"key": s.key, "spec": asdict(s), "status": "missing", "numerics": None} for s in specs if s.key not in records}
+    return table(found | absent)

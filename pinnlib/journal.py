@@ -199,7 +199,8 @@ def table(records):
         cost = {"seconds": record.get("seconds"), "numerics": record["numerics"]}
         rows.append({"key": record["key"]} | settings | {"status": record["status"]} | record.get("metrics", {}) | cost)
     order = ["loss", "lambda_ic", "model", "k", "seed", "gate", "key"]
-    return pd.DataFrame(rows, columns=None if rows else COLUMNS).sort_values(order, ignore_index=True)
+    frame = pd.DataFrame(rows)
+    return frame.reindex(columns=[*frame.columns, *(c for c in COLUMNS if c not in frame)]).sort_values(order, ignore_index=True)
 
 
 def mixed_versions(frame):

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT / "data"
-RECORDS = DATA / "records"
-RUNS_CSV = DATA / "runs.csv"
+NOTEBOOKS = ROOT / "notebooks"
+PUBLISHED = ROOT / "data" / "published"  # the paper's own values
+RECORDS = ROOT / "data" / "records"
+RUNS_CSV = ROOT / "data" / "runs.csv"
