@@ -131,8 +131,7 @@ class Journal:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise JournalError(f"another sweep is writing to {self.folder}; wait for it or stop it, then start again") from None
-            with _clear_errors(self.folder):
-                yield Writer(self)
+            yield Writer(self)
 
 
 class Writer:
@@ -142,8 +141,12 @@ class Writer:
         self.journal = journal
         self.records, damaged = journal.scan()
         self.damaged = [f"{path.name}:{number}" for path, number, _ in damaged]
+        with _clear_errors(journal.folder):
+            self._set_aside(damaged)
+
+    def _set_aside(self, damaged):
         if damaged:
-            with open(journal.aside, "a", encoding="utf-8") as aside:
+            with open(self.journal.aside, "a", encoding="utf-8") as aside:
                 aside.writelines(f"{path.name}:{number}: {line.rstrip()}\n" for path, number, line in damaged)
                 _to_disk(aside)
             for path in {path for path, _, _ in damaged}:
@@ -154,11 +157,12 @@ class Writer:
                 os.replace(f"{path}.new", path)
 
     def append(self, records):
-        """Write finished runs to disk; all of a call or, on an error, none of it."""
+        """Write finished runs to disk, each whole or not at all."""
         for record in records:
             spec = record["spec"]
-            gate = spec["gate"].split("(")[0]
-            self._append(self.journal.folder / f"{spec['model'].split('(')[0]}_{gate}_{spec['loss']}.jsonl", encode(record).encode())
+            name = "_".join(spec[field].partition("(")[0] for field in ("model", "gate", "loss"))
+            with _clear_errors(self.journal.folder):
+                self._append(self.journal.folder / f"{name}.jsonl", encode(record).encode())
             self.records[record["key"]] = record
 
     @staticmethod

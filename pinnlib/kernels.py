@@ -17,23 +17,24 @@ def _circle(dtype, terms):
     return [tuple(map(dtype, fit.convert(kind=np.polynomial.Polynomial).coef[::-1])) for fit in fits]
 
 
+@numba.njit(inline="always")
+def _sincos(turns, times, sine, cosine, one, two, s, c):  # global and not a closure: Numba's cache on disk would never be hit otherwise
+    for j in range(times.size):
+        y = turns * times[j]
+        y = y - np.rint(y)
+        square = y * y
+        p, q = sine[0], cosine[0]
+        for i in range(1, len(sine)):
+            p = p * square + sine[i]
+            q = q * square + cosine[i]
+        p = p * y
+        s[j], c[j] = two * p * q, one - two * p * p  # double angle
+
+
 def _fourier(dtype, terms):
     """(forward, backward) of u = Σ a sin ωt + b cos ωt + bias with u' = Σ ωh and u'' = −Σ ω²p, p = a sin + b cos, h = a cos − b sin."""
     sine, cosine = _circle(dtype, terms)
     turn, zero, one, two = dtype(0.5 / math.pi), dtype(0), dtype(1), dtype(2)
-
-    @numba.njit(inline="always")
-    def features(turns, times, s, c):
-        for j in range(times.size):
-            y = turns * times[j]
-            y = y - np.rint(y)
-            square = y * y
-            p, q = sine[0], cosine[0]
-            for i in range(1, terms):
-                p = p * square + sine[i]
-                q = q * square + cosine[i]
-            p = p * y
-            s[j], c[j] = two * p * q, one - two * p * p  # double angle
 
     @numba.njit(**OPTIONS)
     def forward(weight, bias, omega, t, value, first, second):
@@ -48,7 +49,7 @@ def _fourier(dtype, terms):
                 times = t[run, start : start + BLOCK]
                 for i in range(n):
                     w = omega[run, i]
-                    features(w * turn, times, s, c)
+                    _sincos(w * turn, times, sine, cosine, one, two, s, c)
                     for k in range(components):
                         a, b = weight[run, k, i], weight[run, k, n + i]
                         wa, wb, wwa, wwb = w * a, w * b, w * w * a, w * w * b
@@ -70,7 +71,7 @@ def _fourier(dtype, terms):
                 for i in range(n):
                     w = omega[run, i]
                     ww = w * w
-                    features(w * turn, times, s, c)
+                    _sincos(w * turn, times, sine, cosine, one, two, s, c)
                     for k in range(components):
                         a, b = weight[run, k, i], weight[run, k, n + i]
                         g0, g1, g2 = bar0[run, k, start:], bar1[run, k, start:], bar2[run, k, start:]

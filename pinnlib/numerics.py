@@ -39,6 +39,16 @@ def cpu():
     return names[0] if names else platform.processor() or platform.machine()
 
 
+@lru_cache(maxsize=1)
+def machine():
+    """What decides which machine instructions run: processor model, vector width in use, versions of what compiles."""
+    path = Path("/proc/cpuinfo")
+    facts = dict(line.split(":", 1) for line in path.read_text().split("\n\n")[0].splitlines()) if path.exists() else {}
+    facts = {name.strip(): value.strip() for name, value in facts.items()}
+    kind = "/".join(facts.get(name, "?") for name in ("vendor_id", "cpu family", "model", "stepping"))
+    return f"{kind} {torch.backends.cpu.get_cpu_capability()} torch {torch.__version__} numba {numba.__version__}"
+
+
 def origin():
     """Where a record was made, without its commit."""
     return {

@@ -128,7 +128,7 @@ def _trainer(parts, workers, scheduler):
     with contextlib.ExitStack() as stack:
         if not scheduler:
             workers = min(workers, len(parts))
-            cluster = LocalCluster(n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs="ERROR", preload="pinnlib.worker")
+            cluster = LocalCluster(n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs="ERROR", preload="pinnlib.worker")
             stack.enter_context(cluster)
         client = stack.enter_context(Client(scheduler or cluster))
         futures = {client.submit(train_records, part, key=f"train-{part[0].key}-{len(part)}", retries=1, pure=False): part for part in parts}

@@ -1,0 +1,53 @@
+"""Do the records hold? Retrain a random sample of them and compare."""
+
+import numpy as np
+import pandas as pd
+
+from .journal import Journal, record_of
+from .named import check, is_number
+from .numerics import NUMERICS, fingerprint, origin
+from .paths import RECORDS
+from .spec import RunSpec
+from .training import train
+
+FEWEST = 5  # seeds needed to speak of a distribution
+VERDICTS = {
+    "identical": "same machine and numerics, same bits",
+    "consistent": "other machine or numerics, within the recorded distribution over seeds",
+    "not judged": "other machine or numerics, and fewer than five seeds on record to compare with",
+    "MISMATCH": "not what the record says",
+}
+
+
+def audit(sample=5, models=None, seed=0, folder=RECORDS, progress=None):
+    """Retrain `sample` random records (of the given models) and return one row each, with its verdict (see VERDICTS)."""
+    records = Journal(folder).load()
+    pool = [r for _, r in sorted(records.items()) if r["status"] != "failed" and (models is None or r["spec"]["model"] in models)]
+    check("sample", sample, is_number(sample) and sample == int(sample) and 1 <= sample, "a whole number >= 1")
+    check("models", models, pool, "such that there are records to audit")
+    chosen = [pool[i] for i in np.random.default_rng(seed).permutation(len(pool))[:sample]]
+    results = train([RunSpec(**record["spec"]) for record in chosen], progress=progress)
+    rows = []
+    for record, result in zip(chosen, results):
+        again = record_of(result, origin())
+        told = {name: record["spec"][name] for name in ("model", "gate", "k", "lambda_ic", "loss", "seed")}
+        errors = {"recorded": record["metrics"]["rel_l2_u"], "retrained": again["metrics"]["rel_l2_u"]}
+        rows.append(told | errors | {"verdict": _verdict(record, again, records)})
+    return pd.DataFrame(rows)
+
+
+def _verdict(record, again, records):
+    if record["made"]["fingerprint"] == fingerprint() and record["numerics"] == NUMERICS:
+        same = all(record[part] == again[part] for part in ("status", "metrics", "history", "parameters_sha256"))
+        return "identical" if same else "MISMATCH"
+    siblings = [r for r in records.values() if {**r["spec"], "seed": 0} == {**record["spec"], "seed": 0} and r["status"] != "failed"]
+    if len(siblings) < FEWEST:
+        return "not judged"
+    if again["status"] != "ok":
+        return "consistent" if any(r["status"] == again["status"] for r in siblings) else "MISMATCH"
+    logs = np.log([r["metrics"]["rel_l2_u"] for r in siblings if r["status"] == "ok"])
+    if not len(logs):
+        return "MISMATCH"
+    centre, value = np.median(logs), np.log(again["metrics"]["rel_l2_u"])
+    spread = 1.4826 * np.median(np.abs(logs - centre))
+    return "consistent" if logs.min() <= value <= logs.max() or abs(value - centre) <= 4 * spread else "MISMATCH"

@@ -1,0 +1,291 @@
+"""The journal and the grids: nothing lost, nothing doubled, nothing wrong ever loaded."""
+
+import json
+import resource
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import pinnlib
+from pinnlib import RunSpec, numerics
+from pinnlib.audit import audit
+from pinnlib.grids import STUDIES, runs_of, specs_of
+from pinnlib.journal import Journal, JournalError, decode, encode, mixed_versions, record_of, result_of, table
+from pinnlib.paths import RECORDS
+from pinnlib.sweep import export, missing, sweep
+
+TINY = {"steps": 12, "points": 40}
+SPECS = [RunSpec(model=m, gate=g, k=k, seed=s, **TINY) for m in ("adaptive", "fixed") for g in ("exp", "linear") for k in (20, 60) for s in (0, 1)]
+
+
+def essence(records):
+    """What of a record depends on its spec alone."""
+    return {key: (r["status"], r["metrics"], r["history"], r["parameters"], r["parameters_sha256"]) for key, r in records.items()}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("records")
+    sweep(SPECS, folder, workers=1)
+    return folder
+
+
+# Grids
+
+
+def test_the_studies_have_the_sizes_of_the_contract():
+    assert {name: len(set(study.specs())) for name, study in STUDIES.items()} == {
+        "main": 440, "no_penalty": 400, "expanded": 740, "as_written": 1040, "table": 160,
+    }  # fmt: skip
+    published = specs_of("main", "no_penalty", "expanded")
+    assert len(published) == 1260 == len(set(published)) == len({spec.key for spec in published})
+    assert len({spec.key for spec in specs_of(*STUDIES)}) == 1260 + 1040
+    assert set(specs_of("table")) <= set(published)
+
+
+def test_every_run_comes_with_its_other_gate():
+    pairs = Counter((s.model, s.k, s.lambda_ic, s.loss, s.seed) for s in specs_of(*STUDIES))
+    assert set(pairs.values()) == {2}
+
+
+@pytest.mark.parametrize("study, model, k, seeds", [("main", "adaptive", 20, 20), ("main", "adaptive", 40, 10), ("main", "baseline", 60, 10), ("no_penalty", "adaptive", 30, 10), ("no_penalty", "adaptive", 60, 20), ("expanded", "adaptive", 130, 20), ("expanded", "adaptive", 10, 10), ("expanded", "fixed", 130, 10), ("as_written", "adaptive", 10, 20)])
+def test_seeds_per_cell(study, model, k, seeds):
+    found = {s.seed for s in STUDIES[study].specs() if s.model == model and s.k == k}
+    assert found == set(range(seeds))
+
+
+def test_a_smoke_test_shrinks_every_cell():
+    specs = specs_of("main", seeds=2, steps=7)
+    assert {s.seed for s in specs} == {0, 1} and {s.steps for s in specs} == {7} and len(specs) == 3 * 6 * 2 * 2
+
+
+def test_an_unknown_study_is_refused():
+    with pytest.raises(ValueError, match="study='tables'.*main"):
+        specs_of("tables")
+
+
+# Records
+
+
+def test_a_record_is_a_run(trained):
+    records = Journal(trained).load()
+    assert set(records) == {spec.key for spec in SPECS}
+    for result in pinnlib.train(SPECS[:3]):
+        again = result_of(records[result.spec.key])
+        assert again.spec == result.spec and again.metrics == result.metrics and again.status == "ok"
+        assert np.array_equal(again.parameters, result.parameters) and again.parameters.dtype == np.float32
+        assert again.predict([0.5, 3]).equals(result.predict([0.5, 3]))
+        np.testing.assert_allclose(records[result.spec.key]["frequencies"], result.frequencies, rtol=1e-6)
+        np.testing.assert_allclose(again.history, result.history, rtol=1e-4)
+
+
+def test_a_record_says_where_it_was_made(trained):
+    for record in Journal(trained).load().values():
+        assert set(record["made"]) == {"pinnlib", "torch", "numba", "cpu", "fingerprint", "commit"} and record["numerics"] == numerics.NUMERICS
+        assert record["made"]["fingerprint"] == numerics.fingerprint() and record["seconds"] >= 0
+
+
+def test_pandas_reads_it_in_one_line(trained):
+    frame = pd.read_json(trained / "adaptive_exp_balanced.jsonl", lines=True)
+    assert len(frame) == 4 and {"key", "spec", "metrics", "history", "parameters"} <= set(frame.columns)
+
+
+def test_the_tidy_table(trained, tmp_path):
+    export(trained, tmp_path / "runs.csv")
+    frame = pd.read_csv(tmp_path / "runs.csv")
+    wanted = {"model", "gate", "k", "lambda_ic", "loss", "seed", "steps", "status", "rel_l2_u", "max_ae_u", "numerics"}
+    assert len(frame) == len(SPECS) and wanted <= set(frame.columns) and set(frame["gate"]) == {"exp", "linear"}
+    assert table({}).columns.isin(frame.columns).all() and table({}).empty
+
+
+def test_a_network_keeps_a_hash_of_its_parameters():
+    (result,) = pinnlib.train(RunSpec(model="baseline", steps=2, points=10))
+    record = record_of(result, {})
+    assert record["parameters"] is None and len(record["parameters_sha256"]) == 16 and record["frequencies"] is None
+    with pytest.raises(ValueError, match="holds no parameters"):
+        result_of(record)
+
+
+def test_a_diverged_run_is_recorded_as_such(tmp_path):
+    wild = RunSpec(lambda_ic=3e38, initial_velocity=(0.0, 20.0), loss="mse", **TINY)
+    report = sweep([wild, SPECS[0]], tmp_path, workers=1)
+    assert report.records[wild.key]["status"] == "diverged" and wild.key in str(report) and "diverged: 1" in str(report)
+    assert runs_of([wild], report.records)["rel_l2_u"].isna().all()
+    assert sweep([wild], tmp_path, workers=1).trained == 0  # it would diverge again
+
+
+def test_a_missing_run_is_a_row(trained):
+    other = RunSpec(seed=77, **TINY)
+    frame = runs_of([SPECS[0], other], Journal(trained).load()).set_index("seed")
+    assert list(frame["status"]) == ["ok", "missing"] and np.isnan(frame.loc[77, "rel_l2_u"])
+
+
+def test_other_settings_are_other_records(trained):
+    records = Journal(trained).load()
+    for change in ({"steps": 13}, {"points": 41}, {"lr": 2e-3}, {"lambda_ic": 0}, {"initial_position": (1.1, 0.2)}, {"gate": "exp(alpha=2)"}, {"precision": "float64"}):
+        spec = RunSpec(**({"model": "adaptive", "gate": "exp", "k": 20, "seed": 0} | TINY | change))
+        assert missing([spec], records) == [spec]
+
+
+def test_a_record_that_lies_about_its_spec_is_not_loaded(trained):
+    record = next(iter(Journal(trained).load().values()))
+    record["spec"]["k"] += 1
+    assert decode(encode({k: v for k, v in record.items() if k != "checksum"})) is None
+
+
+# Damage
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_happens_to_the_file_nothing_wrong_is_loaded(trained, tmp_path_factory, data):
+    good = Journal(trained).load()
+    lines = (trained / "adaptive_exp_balanced.jsonl").read_bytes().splitlines(keepends=True)
+    lines = data.draw(st.permutations(lines * data.draw(st.integers(1, 2))))
+    blob = bytearray(b"".join(lines))
+    for _ in range(data.draw(st.integers(0, 3))):
+        place = data.draw(st.integers(0, len(blob) - 1))
+        blob[place] ^= data.draw(st.integers(1, 255))
+    blob = blob[: data.draw(st.one_of(st.just(len(blob)), st.integers(0, len(blob))))]
+    folder = tmp_path_factory.mktemp("damaged")
+    (folder / "adaptive_exp_balanced.jsonl").write_bytes(blob)
+    loaded, damaged = Journal(folder).scan()
+    assert all(good[key] == record for key, record in loaded.items())
+    untouched = {line for line in bytes(blob).splitlines(keepends=True)} & set(lines)
+    assert len(loaded) == len(untouched)  # and nothing good is refused because of its neighbours
+    with Journal(folder).writing() as writer:
+        assert len(writer.damaged) == len(damaged)
+    assert Journal(folder).scan() == (loaded, [])
+
+
+def test_a_torn_record_is_named_set_aside_and_trained_again(trained, tmp_path):
+    for path in trained.glob("*.jsonl"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    path = tmp_path / "fixed_linear_balanced.jsonl"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.warns(UserWarning, match="fixed_linear_balanced.jsonl:4"):
+        assert len(Journal(tmp_path).load()) == len(SPECS) - 1
+    report = sweep(SPECS, tmp_path, workers=1)
+    assert report.trained == 1 and report.set_aside == ["fixed_linear_balanced.jsonl:4"] and "fixed_linear_balanced.jsonl:4" in str(report)
+    assert (tmp_path / "set-aside.txt").read_text().startswith("fixed_linear_balanced.jsonl:4: {")
+    assert essence(Journal(tmp_path).load()) == essence(Journal(trained).load())
+
+
+def test_two_writers_at_once_are_refused(trained):
+    with Journal(trained).writing(), pytest.raises(JournalError, match="another sweep"):
+        sweep(SPECS, trained, workers=1)
+
+
+def test_a_full_disk_gives_a_clear_error_and_a_valid_journal(trained, tmp_path):
+    """A real limit of the kernel: the second record does not fit."""
+    line = len(encode(next(iter(Journal(trained).load().values()))))
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (line * 3 // 2, line * 3 // 2))
+
+    code = "import sys; from pathlib import Path; from pinnlib import RunSpec; from pinnlib.sweep import sweep\nsweep([RunSpec(seed=s, steps=12, points=40) for s in range(3)], Path(sys.argv[1]), workers=1)"
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "records"], preexec_fn=limited, capture_output=True, text=True)
+    assert done.returncode != 0 and "JournalError: cannot write to" in done.stderr and "intact" in done.stderr
+    records, damaged = Journal(tmp_path / "records").scan()
+    assert len(records) == 1 and not damaged
+
+
+def test_a_read_only_folder_gives_a_clear_error(tmp_path, monkeypatch):
+    def refuse(self, *args, **kwargs):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)  # root may write anywhere, so the refusal is played
+    with pytest.raises(JournalError, match="cannot write to .*Read-only file system"):
+        sweep(SPECS, tmp_path / "records", workers=1)
+
+
+def test_a_failing_run_is_recorded_reported_and_tried_again(tmp_path, monkeypatch):
+    import pinnlib.sweep as module
+
+    real = module.train_batch
+
+    def flaky(specs):
+        if any(spec.seed == 1 for spec in specs):
+            raise MemoryError("no room")
+        return real(specs)
+
+    specs = [RunSpec(seed=s, **TINY) for s in range(3)]
+    monkeypatch.setattr(module, "train_batch", flaky)
+    report = sweep(specs, tmp_path, workers=1)
+    assert Counter(r["status"] for r in report.records.values()) == {"ok": 2, "failed": 1}
+    assert "failed: 1" in str(report) and "MemoryError: no room" in str(report)
+    assert runs_of(specs, report.records)["status"].tolist().count("failed") == 1
+    monkeypatch.undo()
+    report = sweep(specs, tmp_path, workers=1)
+    assert report.trained == 1 and all(r["status"] == "ok" for r in report.records.values())
+
+
+# Versions of the numerics
+
+
+def test_older_numerics_are_told_and_retrained_on_demand(trained, tmp_path):
+    old = [dict(r, numerics=0) for r in Journal(trained).load().values()]
+    with Journal(tmp_path).writing() as writer:
+        writer.append(old[:3])
+    assert sweep(SPECS[:4], tmp_path, workers=1).trained in range(1, 5)
+    frame = table(Journal(tmp_path).load())
+    assert mixed_versions(frame).startswith("Mixed numerics: 3 by version 0") and "--older" in mixed_versions(frame)
+    specs = [RunSpec(**r["spec"]) for r in old[:3]]
+    assert sweep(specs, tmp_path, workers=1).trained == 0
+    assert sweep(specs, tmp_path, workers=1, older=True).trained == 3
+    assert mixed_versions(table(Journal(tmp_path).load())) == ""
+
+
+def test_the_version_of_the_numerics_changes_with_the_bits():
+    """On a machine whose fingerprint is on file, other bits need a new NUMERICS (and a new line in tests/numerics.json)."""
+    on_file = json.loads(Path(__file__).with_name("numerics.json").read_text())
+    expected = {line["fingerprint"]: line["numerics"] for line in on_file if line["machine"] == numerics.machine()}
+    if not expected:
+        pytest.skip(f"no fingerprint on file for {numerics.machine()}; to add: {numerics.fingerprint()}")
+    assert expected.get(numerics.fingerprint()) == numerics.NUMERICS
+
+
+# Audit
+
+
+def test_audit_confirms_good_records_and_finds_a_forged_one(trained, tmp_path):
+    assert set(audit(4, folder=trained)["verdict"]) == {"identical"}
+    forged = Journal(trained).load()[SPECS[0].key]
+    forged["metrics"]["rel_l2_u"] *= 0.9
+    with Journal(tmp_path).writing() as writer:
+        writer.append([{k: v for k, v in forged.items() if k != "checksum"}])
+    assert audit(1, folder=tmp_path)["verdict"].tolist() == ["MISMATCH"]
+    command = [sys.executable, "-m", "pinnlib", "audit", "--sample", "1", "--records", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and "1 MISMATCH" in done.stdout
+
+
+def test_audit_of_another_machines_records_compares_distributions(tmp_path):
+    specs = [RunSpec(seed=s, **TINY) for s in range(8)]
+    sweep(specs, tmp_path / "here", workers=1)
+    records = [r | {"made": r["made"] | {"fingerprint": "elsewhere"}} for r in Journal(tmp_path / "here").load().values()]
+    with Journal(tmp_path / "there").writing() as writer:
+        writer.append(records)
+    assert set(audit(3, folder=tmp_path / "there")["verdict"]) == {"consistent"}
+    for record in records:
+        record["metrics"]["rel_l2_u"] *= 1e-3
+    with Journal(tmp_path / "wrong").writing() as writer:
+        writer.append(records)
+    assert set(audit(3, folder=tmp_path / "wrong")["verdict"]) == {"MISMATCH"}
+    with Journal(tmp_path / "few").writing() as writer:
+        writer.append(records[:3])
+    assert set(audit(1, folder=tmp_path / "few")["verdict"]) == {"not judged"}
+
+
+def test_the_committed_records_are_sound_and_small():
+    records, damaged = Journal().scan()
+    assert records and not damaged and sum(path.stat().st_size for path in RECORDS.glob("*.jsonl")) < 25e6
+    asked = {spec.key for spec in specs_of(*STUDIES)}
+    assert all(r["spec"]["steps"] == 5000 for r in records.values()) and len(asked & set(records)) > 100

@@ -1,0 +1,145 @@
+"""Sweeps that are killed, interrupted, spread over processes and schedulers: the records are those of an undisturbed one."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+from test_records import essence
+
+from pinnlib import RunSpec
+from pinnlib.journal import Journal
+from pinnlib.sweep import sweep
+
+SPECS = [RunSpec(model=m, gate=g, k=10 + 3 * k, seed=s, steps=150) for m in ("adaptive", "fixed") for g in ("exp", "linear") for k in range(6) for s in range(3)]
+CODE = """
+import sys; from pathlib import Path; from test_sweep import SPECS; from pinnlib.sweep import sweep
+if __name__ == "__main__":
+    print(sweep(SPECS, Path(sys.argv[1]), workers=int(sys.argv[2])))
+"""
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    sweep(SPECS, folder, workers=1)
+    return essence(Journal(folder).load())
+
+
+@contextlib.contextmanager
+def started(tmp_path, folder, workers):
+    script = tmp_path / "script.py"
+    script.write_text(CODE)
+    env = os.environ | {"PYTHONPATH": os.path.dirname(__file__)}
+    process = subprocess.Popen([sys.executable, script, folder, str(workers)], env=env, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_for_records(folder, process, least=1):
+    """Until some batches are on disk, but not all."""
+    deadline = time.monotonic() + 120
+    while sum(path.read_bytes().count(b"\n") for path in folder.glob("*.jsonl")) < least:
+        assert process.poll() is None and time.monotonic() < deadline, "the sweep ended before it could be disturbed"
+        time.sleep(0.01)
+
+
+def survivors(process_group):
+    return [p.pid for p in psutil.process_iter(["status"]) if p.info["status"] != psutil.STATUS_ZOMBIE and _group(p.pid) == process_group]
+
+
+def _group(pid):
+    with contextlib.suppress(ProcessLookupError):
+        return os.getpgid(pid)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_kill_minus_nine_and_resume(tmp_path, undisturbed, workers):
+    folder = tmp_path / "records"
+    with started(tmp_path, folder, workers) as process:
+        wait_for_records(folder, process)
+        os.killpg(process.pid, signal.SIGKILL)
+    kept = len(Journal(folder).scan()[0])
+    assert 0 < kept < len(SPECS)
+    report = sweep(SPECS, folder, workers=workers)
+    assert report.trained == len(SPECS) - kept  # what was on disk is not trained again
+    assert essence(Journal(folder).load()) == undisturbed
+
+
+def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path, undisturbed):
+    folder = tmp_path / "records"
+    with started(tmp_path, folder, 2) as process:
+        wait_for_records(folder, process)
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode != 0 and "the same command goes on from here" in errors
+        deadline = time.monotonic() + 10
+        while survivors(process.pid) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not survivors(process.pid)
+    records = Journal(folder).load()
+    assert records and all(undisturbed[key] == value for key, value in essence(records).items())
+
+
+def test_a_real_scheduler_with_a_worker_killed_in_the_middle(tmp_path, undisturbed):
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+    address_file, folder = tmp_path / "scheduler.json", tmp_path / "records"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
+    processes = [subprocess.Popen([*dask, "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", address_file], **quiet)]
+    try:
+        deadline = time.monotonic() + 60
+        while not address_file.exists() or not address_file.stat().st_size:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        import json
+
+        address = json.loads(address_file.read_text())["address"]
+        assert "127.0.0.1" in address
+        worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--host", "127.0.0.1", "--no-dashboard"]
+        processes += [subprocess.Popen(worker, **quiet) for _ in range(2)]
+
+        def kill_one():
+            with contextlib.suppress(Exception):
+                while not list(folder.glob("*.jsonl")):
+                    time.sleep(0.05)
+            os.killpg(processes[1].pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill_one)
+        killer.start()
+        report = sweep(SPECS, folder, scheduler=address)
+        killer.join(timeout=60)
+    finally:
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert report.trained == len(SPECS)
+    assert essence(Journal(folder).load()) == undisturbed
+
+
+@pytest.mark.parametrize("workers", [0.5, -1, "two"])
+def test_bad_workers_are_refused(workers, tmp_path):
+    with pytest.raises(ValueError, match="workers="):
+        sweep(SPECS, tmp_path, workers=workers)
+
+
+def test_a_run_asked_for_twice_is_trained_once(tmp_path):
+    spec = RunSpec(steps=5, points=20)
+    report = sweep([spec, spec], tmp_path, workers=1)
+    assert (report.requested, report.trained) == (1, 1)
+
+
+def test_nothing_to_do_starts_no_workers(tmp_path):
+    spec = RunSpec(steps=5, points=20)
+    sweep([spec], tmp_path, workers=1)
+    report = sweep([spec], tmp_path, scheduler="tcp://127.0.0.1:1")  # nobody listens there, and nobody is asked
+    assert (report.trained, len(report.records)) == (0, 1)
