@@ -63,15 +63,15 @@ def paired(frame, metric):
 def _pairs(frame, ks, metrics):
     pairs = pd.concat([paired(frame, metric) for metric in metrics], ignore_index=True)
     known = sorted(set(pairs.k))
-    ks = known if ks is None else list(ks)
-    check("ks", ks, set(ks) <= set(known), f"out of {known}")
-    return pairs[pairs.k.isin(ks)]
+    check("ks", ks, ks is None or set(ks) <= set(known), f"out of {known}")
+    return pairs if ks is None else pairs[pairs.k.isin(ks)]
 
 
 def _samples(exp, linear, partial):
     """The errors of seeds that have both, or none if a seed lacks one and `partial` is not asked for; pairs there, pairs needed."""
     exp, linear = np.asarray(exp, dtype=float), np.asarray(linear, dtype=float)
-    check("exp, linear", f"shapes {exp.shape}, {linear.shape}", exp.ndim == 1 and exp.shape == linear.shape, "two lists of errors, one for each seed in the same order")
+    shapes = exp.shape, linear.shape
+    check("exp, linear", f"shapes {shapes}", exp.ndim == 1 and shapes[0] == shapes[1], "two lists of errors, one per seed in the same order")
     both = np.isfinite(exp) & np.isfinite(linear)
     keep = both & (both.all() or partial)
     return exp[keep], linear[keep], int(both.sum()), len(both)
@@ -99,8 +99,7 @@ def holm(p_values):
     p = np.asarray(p_values, dtype=float)
     check("p_values", list(p_values), p.ndim == 1 and (np.isnan(p) | ((p >= 0) & (p <= 1))).all(), "numbers from 0 to 1, or NaN")
     order = np.argsort(p)  # NaN comes last
-    adjusted = np.minimum(np.maximum.accumulate((len(p) - np.arange(len(p))) * p[order]), 1)
-    return adjusted[np.argsort(order)]
+    return np.minimum(np.maximum.accumulate((len(p) - np.arange(len(p))) * p[order]), 1)[np.argsort(order)]
 
 
 def _verdicts(pairs, partial):
@@ -195,5 +194,6 @@ def beside_published(tests):
     check("model", sorted(set(tests["model"])), set(tests["model"]) == {"adaptive"}, "adaptive alone, as in the published table")
     both = tests.merge(published(), on=["lambda_ic", "k", "metric"], how="right", suffixes=("", "_published"))
     same = {f"{m}_inside": both[f"{m}_published"].between(both[f"{m}_low"], both[f"{m}_high"]) for m in MEANS}
-    same |= {"same_winner": both.winner == both.winner_published, "same_significance": (both.p_holm < LEVEL) == (both.p_holm_published < LEVEL)}
+    same["same_winner"] = both.winner == both.winner_published
+    same["same_significance"] = (both.p_holm < LEVEL) == (both.p_holm_published < LEVEL)
     return both.assign(**{name: column.astype("boolean").where(both.p_holm.notna()) for name, column in same.items()})
