@@ -7,6 +7,18 @@ help() {
   cat <<'TEXT'
 usage: ./run_all.sh [verb] [options]
 
+  (no verb)                 reproduce: run all notebooks on the records; figures, tables, numbers, PDF
+      --profile smoke           the whole pipeline from nothing with tiny runs, in build/smoke
+      --fresh                   train from nothing into build/fresh; resumes when started again
+      --study table             only the runs behind the published table, with its values beside ours
+      --only NN                 only that notebook (may be repeated)
+      --workers N, --scheduler ADDRESS   where to train
+      --output FOLDER           where results go (default: here, build/smoke or build/fresh)
+      --no-pdf                  everything but the PDF
+      --save                    write executed notebooks back to notebooks/
+  status                    which outputs are older than what they were made from, and why
+  sweep [--help]            train the runs that are not on record yet
+  audit [--help]            retrain a random sample of the records and compare
   test [pytest options]     run the tests
   bench [--quick]           measure the engine against the plain oracle; writes data/benchmark.json
   lab                       open JupyterLab
@@ -47,10 +59,12 @@ case "${1:-}" in
   -h | --help | help) help; exit ;;
 esac
 verb=${1:-}
-[ $# -eq 0 ] || shift
 case "$verb" in
-  test) setup; exec python -m pytest "$@" ;;
-  bench) setup; exec python tests/bench.py "$@" ;;
-  lab) setup; exec jupyter lab "$@" ;;
-  *) help >&2; die "unknown verb or option '$verb'" ;;
+  test) shift; setup; exec python -m pytest "$@" ;;
+  bench) shift; setup; exec python tests/bench.py "$@" ;;
+  lab) shift; setup; exec jupyter lab "$@" ;;
+  status) shift; setup; exec python pinnlib/manifest.py "$@" ;;
+  sweep | audit) setup; exec python -m pinnlib "$@" ;;
+  "" | --*) setup; exec python -m pinnlib reproduce "$@" ;;
+  *) help >&2; die "unknown verb '$verb'" ;;
 esac

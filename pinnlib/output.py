@@ -1,28 +1,14 @@
 """What a notebook writes, each file tied to the code, parameters and records that made it."""
 
-import hashlib
 import json
 import sys
+from pathlib import Path
 
 import matplotlib.pyplot as plt
-import nbformat
 
+from .manifest import digest, relative
 from .paths import NOTEBOOKS, ROOT
 from .sweep import commit
-
-
-def digest(path):
-    """Short content hash of a file; of a notebook, of its code alone, since outputs are not inputs."""
-    data = path.read_bytes()
-    if path.suffix == ".ipynb":
-        cells = nbformat.reads(data.decode(), as_version=4).cells
-        data = "\0".join(cell.source for cell in cells if cell.cell_type == "code").encode()
-    return hashlib.sha256(data).hexdigest()[:16]
-
-
-def relative(path):
-    """A path as it is told in manifests: from the repository root where it lies inside."""
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
 class Output:
@@ -35,18 +21,14 @@ class Output:
         self._written, self._read = {}, {}
 
     def reads(self, *paths):
-        """Declare input files other than the library and the notebook, such as records; a folder stands for the files in it."""
-        for path in paths:
-            for file in sorted(path.glob("*.*")) if path.is_dir() else [path]:
-                if file.is_file() and not file.name.startswith("."):
-                    self._read[relative(file)] = digest(file)
+        """Declare inputs other than the library and the notebook: files, or folders such as that of the records."""
+        self._read |= {relative(path): digest(path) for path in paths if path.exists()}
 
     def figure(self, figure, name):
         """Save figures/<name>.png (for screens) and .pdf (for the paper), the same bytes for the same picture."""
         source = f"notebooks/{self.notebook}.ipynb"
         self._save(self.figures / f"{name}.png", lambda path: figure.savefig(path, metadata={"Source": source}))
         self._save(self.figures / f"{name}.pdf", lambda path: figure.savefig(path, metadata={"CreationDate": None, "Subject": source}))
-        plt.close(figure) if not plt.isinteractive() else None
 
     def table(self, frame, name, **options):
         """Save data/<name>.csv."""
@@ -64,14 +46,15 @@ class Output:
         self._written[relative(path)] = digest(path)
 
     def close(self):
-        """Write data/provenance/<notebook>.json and return the list of files written."""
-        modules = {name: module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "pinnlib" and getattr(module, "__file__", None)}
-        code = {relative(path): digest(path) for path in (NOTEBOOKS / f"{self.notebook}.ipynb", *(ROOT / "pinnlib" / f"{n.partition('.')[2] or '__init__'}.py" for n in modules)) if path.exists()}
+        """Write data/provenance/<notebook>.json, close the pictures and return the list of files written."""
+        plt.close("all")
+        library = {Path(m.__file__).resolve() for name, m in sys.modules.items() if name.split(".")[0] == "pinnlib" and m.__file__}
+        code = {relative(path): digest(path) for path in sorted(library | {NOTEBOOKS / f"{self.notebook}.ipynb"}) if path.exists()}
         manifest = {
             "notebook": self.notebook,
             "parameters": self.parameters,
             "commit": commit(),
-            "code": dict(sorted(code.items())),
+            "code": code,
             "read": dict(sorted(self._read.items())),
             "written": dict(sorted(self._written.items())),
         }

@@ -6,12 +6,11 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 
-from tqdm import tqdm
-
 from .journal import Journal, failure_of, record_of, table
 from .named import check, is_number
 from .numerics import NUMERICS, origin
 from .paths import RECORDS, ROOT, RUNS_CSV
+from .progress import progress_bar
 from .training import batches, train_batch
 
 
@@ -50,14 +49,14 @@ def train_records(specs):
 
 
 def commit():
-    """The repository's commit, with a + where the library differs from it, or 'unknown'."""
+    """The last commit that touched the library or the records, with a + where the library differs from it, or 'unknown'."""
     git = ["git", "-C", ROOT]
     try:
-        head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+        head = subprocess.run([*git, "log", "-1", "--format=%h", "--abbrev=12", "--", "pinnlib", "data/records"], capture_output=True, text=True, check=True)
         changed = subprocess.run([*git, "status", "--porcelain", "--", "pinnlib"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return head + "+" * bool(changed)
+    return head.stdout.strip() + "+" * bool(changed)
 
 
 def missing(specs, records, older=False):
@@ -79,7 +78,7 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
         report = Report(len(specs), set_aside=journal.damaged)
         todo = missing(specs, journal.records, older)
         parts = sorted(batches(todo, workers), key=_cost, reverse=True)
-        with _bar(parts, len(specs) - len(todo), len(specs), progress) as done, _trainer(parts, workers, scheduler) as finished:
+        with _bar(parts, len(specs) - len(todo), len(specs), progress if parts else False) as done, _trainer(parts, workers, scheduler) as finished:
             made_at = commit()
             try:
                 for part, records in finished:
@@ -105,7 +104,7 @@ def _bar(parts, present, total, progress):
     """One bar whose length is the work, not the number of runs, so that the time left is honest."""
     form = "{l_bar}{bar}| {postfix} runs [{elapsed}, {remaining} left]"
     runs = present
-    with tqdm(total=sum(map(_cost, parts)), bar_format=form, disable=None if progress is None else not progress, mininterval=1) as bar:
+    with progress_bar(sum(map(_cost, parts)), progress, bar_format=form) as bar:
         bar.set_postfix_str(f"{runs}/{total}")
 
         def done(part):

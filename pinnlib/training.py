@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 import torch
-from tqdm import tqdm
 
 from .losses import LOSSES
 from .metrics import error_metrics, residual_metrics
 from .models import Ansatz
 from .named import check
+from .progress import progress_bar
 from .spec import RunSpec
 from .systems import stack
 
@@ -179,7 +179,7 @@ def train(specs, snapshots=(), progress=None):
     """Train a RunSpec, or a list of them, and return one Result each, in the same order.
 
     `snapshots` are updates after which the parameters are kept (0: before the first).
-    `progress`: True or False; by default a bar appears where standard error is a terminal.
+    `progress`: True or False; by default a bar appears where somebody is watching.
     """
     specs = [specs] if isinstance(specs, RunSpec) else list(specs)
     check("specs", specs, specs and all(isinstance(spec, RunSpec) for spec in specs), "a RunSpec or a list of at least one RunSpec")
@@ -187,7 +187,7 @@ def train(specs, snapshots=(), progress=None):
     ok = all(isinstance(u, int) and 0 <= u <= least for u in snapshots)
     check("snapshots", snapshots, ok, f"whole numbers from 0 to steps={least}")
     distinct, results = dict.fromkeys(specs), {}
-    with tqdm(total=sum(s.steps for s in distinct), unit="update", disable=None if progress is None else not progress) as bar:
+    with progress_bar(sum(s.steps for s in distinct), progress, unit="update") as bar:
         for batch in batches(distinct):
             done = train_batch(batch, snapshots, lambda updates: bar.update(updates * len(batch)))
             results |= {result.spec: result for result in done}

@@ -1,0 +1,63 @@
+"""Which outputs are older than what they were made from, by content. Standard library only: run as a script it answers at once."""
+
+import hashlib
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def digest(path):
+    """Short content hash of a file, of a notebook's code (its outputs are not inputs), or of the visible files of a folder."""
+    if path.is_dir():
+        files = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
+        data = "\0".join(f"{p.name} {digest(p)}" for p in files).encode()
+    elif path.suffix == ".ipynb":
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        data = "\0".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code").encode()
+    else:
+        data = path.read_bytes()
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def relative(path):
+    """A path as manifests tell it: from the repository root where it lies inside."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def stale(manifest):
+    """Why the outputs of a manifest are not current: a list of sentences, empty if they are."""
+    reasons = []
+    for part, verb in (("code", "changed"), ("read", "changed"), ("written", "altered since it was made")):
+        for name, known in manifest[part].items():
+            path = ROOT / name
+            if not path.exists():
+                reasons.append(f"{name} is gone")
+            elif digest(path) != known:
+                reasons.append(f"{name} {verb}")
+    return reasons
+
+
+def status(folder, notebooks):
+    """Notebook → reasons, for every numbered notebook; None stands for: current."""
+    found = {}
+    for notebook in sorted(notebooks.glob("[0-9][0-9]_*.ipynb")):
+        path = folder / f"{notebook.stem}.json"
+        reasons = stale(json.loads(path.read_text())) if path.exists() else ["never run: no manifest"]
+        found[notebook.stem] = reasons or None
+    return found
+
+
+def main():
+    found = status(ROOT / "data" / "provenance", ROOT / "notebooks")
+    for notebook, reasons in found.items():
+        print(f"{notebook:<24} {'current' if reasons is None else 'OUT OF DATE'}")
+        for reason in reasons or ():
+            print(f"    {reason}")
+    late = [notebook for notebook, reasons in found.items() if reasons]
+    print("everything is current" if not late else f"./run_all.sh makes them anew: {', '.join(late)}")
+    return int(bool(late))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,131 @@
+"""All numbered notebooks, in order, headless: parameters checked first, a failure named, everything kept."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import nbformat
+import papermill
+from nbconvert import HTMLExporter
+from papermill.exceptions import PapermillExecutionError
+
+from .manifest import relative
+from .named import check
+from .paths import NOTEBOOKS, ROOT
+from .progress import TERMINAL
+
+# Profile → parameters for every notebook that has them. "paper" is the notebooks' own defaults.
+PROFILES = {
+    "paper": {},
+    "smoke": {"output": "build/smoke", "seeds": 2, "steps": 60, "train_missing": True},
+}
+FRESH = {"output": "build/fresh", "train_missing": True}
+
+
+class PipelineError(RuntimeError):
+    """A notebook failed or was given parameters that it does not have."""
+
+
+def numbered(only=()):
+    """The numbered notebooks, in order; `only` picks some by number."""
+    found = {path.name[:2]: path for path in sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))}
+    for number in only:
+        check("only", number, number in found, f"one of {', '.join(found)}")
+    return [path for number, path in found.items() if not only or number in only]
+
+
+def own_parameters(notebook):
+    """Name → default of a notebook's parameters."""
+    return {name: ast.literal_eval(told["default"]) for name, told in papermill.inspect_notebook(str(notebook)).items()}
+
+
+def check_parameters(notebook, given):
+    """Refuse a name that the notebook does not have, or a value of another type than its default's."""
+    own = own_parameters(notebook)
+    for name, value in given.items():
+        check(name, value, name in own, f"a parameter of {notebook.stem}, which has {', '.join(own)}")
+        default, number = own[name], (int, float)
+        same = type(value) is type(default) or default is None or (type(default) is float and isinstance(value, number))
+        check(name, value, same, f"of the type of its default {default!r} in {notebook.stem}")
+
+
+def plan(profile="paper", only=(), fresh=False, study=None, **options):
+    """[(notebook, parameters)] for a call of ./run_all.sh, checked; an option must mean something to at least one notebook."""
+    check("profile", profile, profile in PROFILES, f"one of {', '.join(PROFILES)}")
+    shared = PROFILES[profile] | (FRESH if fresh and profile == "paper" else {})
+    asked = {name: value for name, value in options.items() if value is not None} | ({"studies": [study]} if study else {})
+    steps = []
+    for notebook in numbered(only or (("02", "03") if study else ())):
+        own = own_parameters(notebook)
+        given = {name: value for name, value in (shared | asked).items() if name in own}
+        check_parameters(notebook, given)
+        steps.append((notebook, given))
+    for name, value in asked.items():
+        check(name, value, any(name in given for _, given in steps), f"a parameter of one of {', '.join(n.stem for n, _ in steps)}")
+    return steps
+
+
+def place_of(parameters, profile="paper"):
+    """Where executed notebooks and their renderings go."""
+    return ROOT / (parameters.get("output") or f"build/{profile}") / "notebooks"
+
+
+def run(steps, profile="paper", say=print):
+    """Execute the steps; returns [(notebook, executed copy, seconds)]."""
+    if os.environ.get(TERMINAL) is None and os.isatty(2):
+        os.environ[TERMINAL] = os.ttyname(2)
+    done = []
+    for i, (notebook, parameters) in enumerate(steps, 1):
+        folder = place_of(parameters, profile)
+        folder.mkdir(parents=True, exist_ok=True)
+        executed, began = folder / notebook.name, time.monotonic()
+        say(f"[{i}/{len(steps)}] {notebook.stem} {parameters or ''}")
+        try:
+            papermill.execute_notebook(str(notebook), str(executed), parameters, kernel_name="python3", progress_bar=False, cwd=str(ROOT))
+        except PapermillExecutionError as error:
+            where = f"{notebook.stem}, cell {error.cell_index + 1} (In [{error.exec_count}])"
+            raise PipelineError(f"{where}: {error.ename}: {error.evalue}\nthe executed notebook is kept: {relative(executed)}") from None
+        html, _ = HTMLExporter().from_filename(str(executed))
+        executed.with_suffix(".html").write_text(html, encoding="utf-8")
+        done.append((notebook, executed, time.monotonic() - began))
+    return done
+
+
+def save_back(done):
+    """Replace committed notebooks by their executions, without what would differ next time."""
+    for notebook, executed, _ in done:
+        book = nbformat.read(executed, as_version=4)
+        if any("injected-parameters" in cell.metadata.get("tags", []) for cell in book.cells):
+            raise PipelineError(f"{notebook.stem} was run with other parameters than its own: not saved")
+        book.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}, "language_info": {"name": "python"}}
+        for cell in book.cells:
+            cell.metadata = {"tags": cell.metadata.tags} if cell.metadata.get("tags") else {}
+        nbformat.write(book, f"{notebook}.new")
+        os.replace(f"{notebook}.new", notebook)
+
+
+def build_pdf(profile, fresh):
+    """paper/main.pdf, from the tables and figures of the repository; says what came of it."""
+    if profile != "paper" or fresh:
+        return "only from the committed records"
+    if not (ROOT / "paper" / "main.tex").exists():
+        return "paper/main.tex is not written yet"
+    if not shutil.which("latexmk"):
+        return "skipped: latexmk is missing (Debian: apt-get install --no-install-recommends latexmk texlive-latex-extra texlive-fonts-recommended)"
+    subprocess.run(["latexmk", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "main.tex"], cwd=ROOT / "paper", check=True, capture_output=True)
+    return "paper/main.pdf"
+
+
+def summary(done, pdf):
+    """What was made, where, and how long it took."""
+    lines = []
+    for notebook, executed, seconds in done:
+        manifest = executed.parents[1] / "data" / "provenance" / f"{notebook.stem}.json"
+        if not manifest.exists():  # executed in build/, outputs in the repository
+            manifest = ROOT / "data" / "provenance" / f"{notebook.stem}.json"
+        written = json.loads(manifest.read_text())["written"]
+        lines.append(f"{notebook.stem:<24} {seconds:6.1f} s   {len(written):3d} files   {relative(executed.with_suffix('.html'))}")
+    return "\n".join([*lines, f"PDF: {pdf}", f"total {sum(seconds for *_, seconds in done):.0f} s"])

@@ -1,0 +1,212 @@
+"""The pipeline and its notebooks: what papermill and nbval let pass in silence is caught here."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import nbformat
+import pytest
+from test_sweep import survivors
+
+from pinnlib import manifest, pipeline
+from pinnlib.paths import NOTEBOOKS, ROOT
+
+BOOKS = sorted(NOTEBOOKS.glob("*.ipynb"))
+each = pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+
+
+def code_cells(path):
+    return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+@each
+def test_it_was_executed_from_top_to_bottom_without_error(path):
+    cells = code_cells(path)
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    assert not [out for cell in cells for out in cell.outputs if out.output_type == "error" or out.get("name") == "stderr"]
+
+
+@each
+def test_it_has_one_parameters_cell_and_the_plain_kernel(path):
+    book = nbformat.read(path, as_version=4)
+    assert book.metadata.kernelspec.name == "python3"
+    if path.name[:2].isdigit():
+        assert sum("parameters" in cell.metadata.get("tags", []) for cell in book.cells) == 1
+        assert {"output"} <= set(pipeline.own_parameters(path))
+    assert not any("injected-parameters" in cell.metadata.get("tags", []) for cell in book.cells)
+
+
+@each
+def test_its_cells_are_plain(path):
+    """No definitions, no shell or magic that fails in silence, no trailing semicolon, no long cell, no path or address of a machine."""
+    for cell in code_cells(path):
+        assert not re.search(r"^\s*(def|class|async def) ", cell.source, re.M)
+        assert not re.search(r"^\s*[!%]", cell.source, re.M) and not cell.source.rstrip().endswith(";")
+        assert len(cell.source.splitlines()) <= 25
+        told = json.dumps(cell.outputs)
+        assert str(ROOT) not in told and not re.search(r"0x[0-9a-f]{6,}|/home/|/root/|/tmp/", told)
+
+
+@each
+def test_it_opens_with_its_question(path):
+    first = nbformat.read(path, as_version=4).cells[0]
+    assert first.cell_type == "markdown" and "?" in first.source
+    if path.name[:2].isdigit():
+        assert re.search("reads", first.source, re.I) and re.search("writes", first.source, re.I)
+
+
+# Parameters
+
+
+@pytest.fixture
+def shelf(tmp_path, monkeypatch):
+    """A folder of notebooks of our own: 01 with parameters, 02 whose second cell fails."""
+
+    def book(*sources):
+        cells = [nbformat.v4.new_code_cell(source) for source in sources]
+        cells[0].metadata["tags"] = ["parameters"]
+        return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}})
+
+    shelf = tmp_path / "notebooks"
+    shelf.mkdir()
+    nbformat.write(book('output = ""\nseeds = 20\nlr = 1e-3\nstudies = ["main"]', "print(seeds)"), shelf / "01_good.ipynb")
+    nbformat.write(book('output = ""', "x = 1", "1 / 0"), shelf / "02_bad.ipynb")
+    monkeypatch.setattr(pipeline, "NOTEBOOKS", shelf)
+    monkeypatch.setattr(pipeline, "ROOT", tmp_path)
+    return shelf
+
+
+@pytest.mark.parametrize("given, why", [({"seed": 2}, "seed=2.*01_good, which has output, seeds, lr, studies"), ({"seeds": "2"}, "seeds='2'.*type of its default 20"), ({"lr": "1e-3"}, "lr='1e-3'.*type"), ({"studies": "main"}, "studies='main'.*type")])
+def test_a_wrong_parameter_is_an_error_before_anything_runs(shelf, given, why):
+    with pytest.raises(ValueError, match=why):
+        pipeline.check_parameters(shelf / "01_good.ipynb", given)
+
+
+def test_an_option_that_no_notebook_reads_is_an_error(shelf):
+    with pytest.raises(ValueError, match="workers=3"):
+        pipeline.plan(workers=3)
+
+
+def test_a_whole_number_is_a_number(shelf):
+    pipeline.check_parameters(shelf / "01_good.ipynb", {"lr": 1})
+
+
+def test_parameters_arrive(shelf, tmp_path):
+    ((_, executed, _),) = pipeline.run([(shelf / "01_good.ipynb", {"output": "out", "seeds": 3})], say=lambda _: None)
+    assert "3" in json.dumps(nbformat.read(executed, as_version=4).cells[-1].outputs) and executed.with_suffix(".html").exists()
+    with pytest.raises(pipeline.PipelineError, match="01_good was run with other parameters"):
+        pipeline.save_back([(shelf / "01_good.ipynb", executed, 0)])
+
+
+def test_a_failure_names_notebook_and_cell_and_keeps_the_execution(shelf, tmp_path):
+    with pytest.raises(pipeline.PipelineError, match=r"02_bad, cell 3 .*ZeroDivisionError(.|\n)*kept: (.*02_bad\.ipynb)"):
+        pipeline.run([(shelf / "02_bad.ipynb", {"output": "out"})], say=lambda _: None)
+    assert (tmp_path / "out" / "notebooks" / "02_bad.ipynb").exists()
+
+
+@pytest.mark.parametrize("options, why", [(["--profile", "huge"], "profile='huge'.*paper, smoke"), (["--only", "99"], "only='99'"), (["--study", "figure"], "invalid choice"), (["--colour"], "unrecognized")])
+def test_bad_options_are_refused_by_the_command(options, why):
+    done = subprocess.run([sys.executable, "-m", "pinnlib", "reproduce", *options], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 2 and re.search(why, done.stderr)
+
+
+def test_save_back_leaves_no_noise(shelf, tmp_path):
+    ((_, executed, _),) = pipeline.run([(shelf / "01_good.ipynb", {})], say=lambda _: None)
+    pipeline.save_back([(shelf / "01_good.ipynb", executed, 0)])
+    text = (shelf / "01_good.ipynb").read_text()
+    assert '"execution_count": 2' in text and "start_time" not in text and "papermill" not in text
+    assert manifest.digest(shelf / "01_good.ipynb") == manifest.digest(executed)
+
+
+# Status
+
+
+def test_status_names_what_changed(tmp_path, monkeypatch):
+    monkeypatch.setattr(manifest, "ROOT", tmp_path)
+    for name in ("code.py", "in.csv", "out.csv"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records" / "a.jsonl").write_text("1")
+    told = {"code": ["code.py"], "read": ["in.csv", "records"], "written": ["out.csv"]}
+    told = {part: {name: manifest.digest(tmp_path / name) for name in names} for part, names in told.items()}
+    assert manifest.stale(told) == []
+    (tmp_path / "code.py").write_text("else")
+    (tmp_path / "records" / "b.jsonl").write_text("2")
+    (tmp_path / "out.csv").write_text("forged")
+    (tmp_path / "in.csv").unlink()
+    assert manifest.stale(told) == ["code.py changed", "in.csv is gone", "records changed", "out.csv altered since it was made"]
+
+
+def test_a_notebooks_outputs_are_not_its_inputs(tmp_path):
+    source = BOOKS[0]
+    book = nbformat.read(source, as_version=4)
+    for cell in book.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    nbformat.write(book, tmp_path / "bare.ipynb")
+    assert manifest.digest(tmp_path / "bare.ipynb") == manifest.digest(source)
+    book.cells[-1].source += "\n# changed"
+    nbformat.write(book, tmp_path / "bare.ipynb")
+    assert book.cells[-1].cell_type == "markdown" or manifest.digest(tmp_path / "bare.ipynb") != manifest.digest(source)
+
+
+# From nothing to everything
+
+
+@pytest.fixture(scope="module")
+def smoke():
+    """The whole pipeline, from nothing, by the command, interrupted once in the middle and resumed."""
+    place = ROOT / "build" / "test-smoke"
+    shutil.rmtree(place, ignore_errors=True)
+    command = [ROOT / "run_all.sh", "--profile", "smoke", "--output", "build/test-smoke", "--no-pdf"]
+    first = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/")
+    deadline = time.monotonic() + 240
+    while not list((place / "data" / "records").glob("*.jsonl")) and first.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(first.pid, signal.SIGINT)
+    told, _ = first.communicate(timeout=60)
+    time.sleep(2)
+    left = survivors(first.pid) + [pid for pid in kernels_of(place)]
+    second = subprocess.run(command, capture_output=True, text=True, cwd="/")
+    yield {"place": place, "interrupted": (first.returncode, told, left), "done": second}
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def kernels_of(place):
+    """Processes that still have something to do with the place: kernels and workers live in sessions of their own."""
+    import psutil
+
+    for process in psutil.process_iter(["cmdline", "cwd"]):
+        with contextlib.suppress(psutil.Error):
+            if "ipykernel_launcher" in " ".join(process.info["cmdline"] or ()) and process.cwd() == str(ROOT) and process.parent() is None:
+                yield process.pid
+
+
+def test_ctrl_c_in_the_middle_leaves_no_process_behind(smoke):
+    code, told, left = smoke["interrupted"]
+    assert code != 0 and not left, told
+
+
+def test_smoke_makes_every_notebook_and_says_so(smoke):
+    done = smoke["done"]
+    assert done.returncode == 0, done.stdout + done.stderr
+    for book in pipeline.numbered():
+        assert book.stem in done.stdout
+        assert (smoke["place"] / "notebooks" / book.name).exists() and (smoke["place"] / "notebooks" / f"{book.stem}.html").exists()
+        written = json.loads((smoke["place"] / "data" / "provenance" / f"{book.stem}.json").read_text())
+        assert written["written"] and all((ROOT / name).exists() and name.startswith("build/test-smoke/") for name in written["written"])
+        assert written["parameters"]["output"] == "build/test-smoke" and written["commit"]
+    assert len(list((smoke["place"] / "figures").rglob("rel_l2_u_vs_k_all_models*.png"))) == 4
+
+
+def test_the_same_records_give_the_same_bytes(smoke):
+    before = {path: path.read_bytes() for folder in ("figures", "data") for path in (smoke["place"] / folder).rglob("*.*") if path.suffix in {".png", ".pdf", ".csv", ".json"}}
+    command = [ROOT / "run_all.sh", "--profile", "smoke", "--output", "build/test-smoke", "--no-pdf", "--only", "03", "--only", "04"]
+    subprocess.run(command, check=True, capture_output=True)
+    assert before and all(path.read_bytes() == content for path, content in before.items())
