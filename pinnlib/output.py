@@ -40,10 +40,14 @@ class Output:
         text = json.dumps(values, indent=1, sort_keys=True) + "\n"
         self._save(self.data / "numbers" / f"{self.notebook}.json", lambda path: path.write_text(text))
 
+    def wrote(self, path):
+        """Declare a file that was written by other means."""
+        self._written[relative(path)] = digest(path)
+
     def _save(self, path, write):
         path.parent.mkdir(parents=True, exist_ok=True)
         write(path)
-        self._written[relative(path)] = digest(path)
+        self.wrote(path)
 
     def close(self):
         """Write data/provenance/<notebook>.json, close the pictures and return the list of files written."""
