@@ -7,6 +7,8 @@ import platform
 import resource
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import numba
@@ -14,16 +16,13 @@ import torch
 
 import pinnlib
 from pinnlib import RunSpec
+from pinnlib.grids import STUDIES, specs_of
+from pinnlib.journal import Journal
+from pinnlib.numerics import cpu
+from pinnlib.sweep import sweep
 from pinnlib.training import train_batch
 
 OUT = Path(__file__).parents[1] / "data" / "benchmark.json"
-
-
-def cpu():
-    """The processor's name, as the system tells it."""
-    path = Path("/proc/cpuinfo")
-    names = [line.split(":")[1].strip() for line in path.read_text().splitlines() if line.startswith("model name")] if path.exists() else []
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 class Oracle:
@@ -62,9 +61,35 @@ def _trained_and_peak(model):
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # kilobytes on Linux
 
 
+def seconds(function, *arguments, **options):
+    began = time.perf_counter()
+    function(*arguments, **options)
+    return time.perf_counter() - began
+
+
+def sweep_ratios():
+    """What the sweep costs over the engine, what a second worker gains, and how long a sweep with nothing to do takes."""
+    specs = [RunSpec(k=10.0 + i, seed=i // 2) for i in range(4 * RunSpec().trunk.batch)]
+    width = RunSpec().trunk.batch
+    with tempfile.TemporaryDirectory() as folder:
+        batch = specs[:width]
+        alone, journalled = seconds(train_batch, batch), seconds(sweep, batch, Path(folder) / "batch", workers=1)
+        one, two = (seconds(sweep, specs, Path(folder) / str(workers), workers=workers) for workers in (1, 2))
+    every = specs_of(*STUDIES)
+    code = "from pinnlib.grids import *; from pinnlib.sweep import missing; from pinnlib.journal import Journal; missing(specs_of(*STUDIES), Journal().load())"
+    start = seconds(subprocess.run, [sys.executable, "-c", code], check=True)
+    return {
+        "overhead_over_engine": round(journalled / alone - 1, 3),
+        "two_workers_over_one": round(one / two, 2),
+        "seconds_to_start": round(start, 2),
+        "records": len(Journal().load()),
+        "runs_asked_for": len(every),
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./run_all.sh bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions: under 45 seconds")
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions and no sweeps: under 45 seconds (whole: 8 minutes)")
     parser.add_argument("--output", type=Path, default=OUT, help="where to write (default: data/benchmark.json)")
     arguments = parser.parse_args()
     repeats = 3 if arguments.quick else 12
@@ -87,6 +112,9 @@ def main():
         report["peak_memory_mb"][model] = round(peak_memory_mb(model))
         print(f"{model:>9}: oracle {oracle_best:7.2f}   engine {engine_best:7.3f}   ratio {oracle_best / engine_best:5.1f}   peak {report['peak_memory_mb'][model]} MB")
     oracle.close()
+    if not arguments.quick:
+        report["sweep"] = sweep_ratios()
+        print("sweep:", ", ".join(f"{name} {value}" for name, value in report["sweep"].items()))
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(report, indent=2) + "\n")
     print(f"written: {arguments.output}")
