@@ -47,8 +47,7 @@ def summary(frame, metric, partial=False):
         ended = {status: int((runs.status == status).sum()) for status in STATUSES}
         complete = ended["ok"] == len(runs)
         values = runs.value.dropna() if complete or partial else runs.value[:0]
-        mean, half_width, _ = t_interval(values)
-        middle = {"complete": complete, "mean": mean, "half_width": half_width, "median": values.median()}
+        middle = {"complete": complete} | dict(zip(("mean", "half_width"), t_interval(values))) | {"median": values.median()}
         rows.append(dict(zip(CELL, cell)) | {"metric": metric, "needed": len(runs)} | ended | middle)
     return pd.DataFrame(rows)
 
@@ -153,9 +152,10 @@ def gate_tests(frame, ks=(20, 60), metrics=METRICS, partial=False):
     return _verdicts(pairs, partial).merge(means, on=TEST, validate="1:1")
 
 
-def effect_sizes(frame, ks=(20, 60), metrics=METRICS, partial=False):
-    """How large, beside how sure: four effect sizes with bootstrap 95% intervals; positive means that the exponential gate is better."""
-    return _estimates(_pairs(frame, ks, metrics), EFFECTS, partial)
+def effect_sizes(frame, ks=(20, 60), metrics=METRICS, partial=False, effects=tuple(EFFECTS)):
+    """How large, beside how sure: effect sizes with bootstrap 95% intervals; positive means that the exponential gate is better."""
+    check("effects", list(effects), set(effects) <= set(EFFECTS), f"out of {', '.join(EFFECTS)}")
+    return _estimates(_pairs(frame, ks, metrics), {name: EFFECTS[name] for name in effects}, partial)
 
 
 def seeds_to_lose(exp, linear, partial=False):

@@ -286,6 +286,7 @@ def test_beside_published():
         (lambda: stats.summary(both_k().assign(status="done"), "max_ae_u"), "status=['done'] is not allowed"),
         (lambda: stats.summary(both_k().assign(max_ae_u=np.nan), "max_ae_u"), "finite in every run that is ok"),
         (lambda: stats.gate_tests(both_k(), ks=(20, 61)), "ks=(20, 61) is not allowed: ks must be out of [20.0, 60.0]"),
+        (lambda: stats.effect_sizes(both_k(), effects=["cohen_d"]), "effects=['cohen_d'] is not allowed: effects must be out of median_difference"),
         (lambda: stats.wilcoxon_row([1, 2], [1]), "shapes ((2,), (1,))"),
         (lambda: stats.holm([0.1, 1.2]), "p_values=[0.1, 1.2] is not allowed: p_values must be numbers from 0 to 1"),
         (lambda: stats.beside_published(both_k()), "what gate_tests gives"),
