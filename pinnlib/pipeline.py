@@ -75,8 +75,7 @@ def place_of(parameters, profile="paper"):
 
 def run(steps, profile="paper", say=print):
     """Execute the steps; returns [(notebook, executed copy, seconds)]."""
-    if os.environ.get(TERMINAL) is None and os.isatty(2):
-        os.environ[TERMINAL] = os.ttyname(2)
+    os.environ.setdefault(TERMINAL, os.ttyname(2) if os.isatty(2) else "off")
     done = []
     for i, (notebook, parameters) in enumerate(steps, 1):
         folder = place_of(parameters, profile)

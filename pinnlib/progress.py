@@ -6,15 +6,15 @@ import sys
 
 from tqdm import tqdm
 
-TERMINAL = "PINNLIB_TERMINAL"  # set by ./run_all.sh while notebooks run headless: where the bar goes instead of into their output
+TERMINAL = "PINNLIB_TERMINAL"  # a headless notebook's bar goes to this device instead of into its saved output; "off": nowhere
 
 
 @contextlib.contextmanager
 def progress_bar(total, progress=None, **options):
     """tqdm, shown if `progress`, or if that is None and somebody is watching."""
+    device = os.environ.get(TERMINAL)
     with contextlib.ExitStack() as stack:
-        file = sys.stderr
-        if os.environ.get(TERMINAL):
-            file = stack.enter_context(open(os.environ[TERMINAL], "w"))
-        shown = file.isatty() if progress is None else progress
+        file = stack.enter_context(open(device, "w")) if device and device != "off" else sys.stderr
+        watched = device != "off" and (file.isatty() or "ipykernel" in sys.modules)
+        shown = watched if progress is None else progress
         yield stack.enter_context(tqdm(total=total, file=file, disable=not shown, mininterval=1, **options))

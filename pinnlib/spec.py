@@ -48,6 +48,7 @@ class RunSpec:
     def __post_init__(self):
         for field, registry in (("model", MODELS), ("gate", GATES), ("system", SYSTEMS)):
             self._set(field, str(lookup(field, registry, getattr(self, field))))
+        check("system", self.system, "k=" not in self.system, "given without k, which is a field of its own")
         for field, known in (("loss", LOSSES), ("precision", PRECISIONS)):
             value = getattr(self, field)
             check(field, value, isinstance(value, str) and value in known, f"one of {', '.join(known)}")

@@ -123,7 +123,8 @@ def evaluate(spec, parameters):
     """All metrics of a run on the reference grid."""
     ref, system = spec.reference, spec.dynamics
     table = predict(spec, parameters, ref.t)
-    q, velocity, residual = (table[[form.format(c) for c in system.components]].to_numpy().T for form in ("{}", "{}_t", "residual_{}"))
+    forms = ("{}", "{}_t", "residual_{}")
+    q, velocity, residual = (table[[form.format(name) for name in system.components]].to_numpy().T for form in forms)
     return error_metrics(system, q, ref.q) | residual_metrics(system, residual, velocity)
 
 
@@ -162,11 +163,12 @@ def train_batch(specs, snapshots=(), advance=lambda updates: None):
             advance(update - (history[-1]["update"] if history else 0))
             history.append({"update": update} | {name: term.detach().numpy().copy() for name, term in terms.items()})
     seconds = (time.perf_counter() - began) / len(specs)
-    return [_result(spec, i, theta.detach()[:, :size], history, seconds, {u: k[i, :size].numpy() for u, k in kept.items()}) for i, spec in enumerate(specs)]
+    final = theta.detach()[:, :size].numpy()
+    return [_result(spec, i, final, history, seconds, {u: k[i, :size].numpy() for u, k in kept.items()}) for i, spec in enumerate(specs)]
 
 
-def _result(spec, i, theta, history, seconds, snapshots):
-    parameters = theta[i].numpy().copy()
+def _result(spec, i, final, history, seconds, snapshots):
+    parameters = final[i].copy()
     rows = pd.DataFrame([{name: v if name == "update" else float(v[i]) for name, v in row.items()} for row in history])
     metrics = evaluate(spec, parameters)
     status = "ok" if np.isfinite(parameters).all() and np.isfinite(list(metrics.values())).all() else "diverged"

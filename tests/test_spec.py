@@ -26,6 +26,7 @@ BAD = [
     ("precision", "float16", "float32, float64"),
     ("system", "double_pendulum", "spring_pendulum"),
     ("system", "spring_pendulum(c_r=-1)", "c_r"),
+    ("system", "spring_pendulum(k=5.0)", "field of its own"),
     ("k", -1, "> 0"),
     ("k", 0, "> 0"),
     ("k", 1e30, "<= 1e6"),
@@ -73,6 +74,12 @@ def test_train_wants_reachable_snapshots(snapshots):
 def test_predict_wants_finite_times():
     with pytest.raises(ValueError, match="times"):
         pinnlib.train(RunSpec(steps=1))[0].predict([0.0, math.inf])
+
+
+@pytest.mark.parametrize("asked, bar", [(True, True), (False, False), (None, False)])
+def test_a_progress_bar_where_somebody_watches(asked, bar, capsys):
+    pinnlib.train(RunSpec(steps=2, points=5), progress=asked)
+    assert ("update" in capsys.readouterr().err) == bar
 
 
 def test_an_unknown_field_is_refused():
