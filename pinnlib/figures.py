@@ -10,20 +10,20 @@ import numpy as np
 import seaborn as sns
 
 from .named import check
-from .stats import summary
+from .stats import FEWEST, summary
 
 COLUMN, WIDE, FULL = 3.3, 4.9, 6.75  # inches: half, three quarters and the whole of a line of text
 STYLE = {
-    "figure.dpi": 150, "savefig.dpi": 300, "pdf.fonttype": 42, "text.usetex": False, "mathtext.fontset": "dejavusans",
+    "figure.dpi": 110, "savefig.dpi": 300, "pdf.fonttype": 42, "text.usetex": False, "mathtext.fontset": "dejavusans",
     "font.family": "DejaVu Sans", "font.size": 7.5, "axes.labelsize": 7.5, "axes.titlesize": 7.5, "legend.fontsize": 6.5,
     "xtick.labelsize": 7, "ytick.labelsize": 7, "axes.linewidth": 0.6, "axes.spines.top": False, "axes.spines.right": False,
     "xtick.major.width": 0.6, "ytick.major.width": 0.6, "ytick.minor.width": 0.4, "xtick.major.size": 2.5, "ytick.major.size": 2.5,
     "ytick.minor.size": 1.5, "lines.linewidth": 1.1, "lines.markersize": 3.6, "lines.markeredgewidth": 0.8, "axes.grid": True,
     "axes.grid.axis": "y", "grid.color": "0.9", "grid.linewidth": 0.5, "axes.axisbelow": True, "legend.frameon": False,
-    "legend.title_fontsize": 6.5,
+    "legend.title_fontsize": 6.5, "legend.handlelength": 3.0,
 }  # fmt: skip
 mpl.rcParams.update(STYLE)  # on import, since the type of PDF fonts is read when a picture is saved, not when it is drawn
-NOTE = {"fontsize": 5.6, "color": "0.25"}  # the small print under a panel
+NOTE = {"fontsize": 5.4, "color": "0.25"}  # the small print under a panel
 LINE = 0.1  # inches from one of its lines to the next
 
 BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, _, _, SKY = sns.color_palette("colorblind").as_hex()
@@ -123,7 +123,7 @@ def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("
     notes, counts = _notes(table, width), _counts(table, models)
 
     above, inside, below = 0.23 + 0.125 * len(models), 0.55 * width, 0.38 + LINE * (len(counts) + len(notes) + 1.2 * bool(notes))
-    left, right, total = 0.64, 0.05, above + inside + below
+    left, right, total = 0.66, 0.05, above + inside + below
     figure = plt.figure(figsize=(width, total))
     axes = figure.add_axes((left / width, below / total, 1 - (left + right) / width, inside / total))
     spacing = np.diff(ks).min() if len(ks) > 1 else 1.0
@@ -131,14 +131,15 @@ def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("
         means, runs = (rows[(rows["model"] == pair[0]) & (rows["gate"] == pair[1])] for rows in (table, single))
         bars = {"elinewidth": 0.8, "capsize": 1.5, "capthick": 0.8}
         axes.errorbar(means["k"] + shift, means["mean"], means["half_width"], **look, **bars, label=", ".join(pair))
-        axes.plot(runs["k"] + shift, runs[metric], "x", color=look["color"], markersize=2.2, markeredgewidth=0.5, alpha=0.7, label="_runs")
+        cross = "+" if look["markerfacecolor"] == "white" else "x"
+        axes.plot(runs["k"] + shift, runs[metric], cross, color=look["color"], markersize=2.6, mew=0.5, alpha=0.7, label="_runs")
     if log:
         mean, half = table["mean"], table["half_width"].fillna(0)
         _log_axis(axes, np.concatenate([mean + half, np.maximum(mean - half, mean / 3), single[metric]]))
     axes.set(xlim=(ks[0] - 0.55 * spacing, ks[-1] + 0.55 * spacing), ylabel=METRICS.get(metric, metric.replace("_", " ")))
     axes.set_xticks(ks, [f"{k:g}" if len(ks) < 9 or i % 2 == 0 else "" for i, k in enumerate(ks)])
     title = rf"$\lambda_\mathrm{{IC}}={frame['lambda_ic'].iloc[0]:g}$; mean ± 95% interval"
-    figure.legend(loc="upper center", ncols=len(gates), title=title, borderaxespad=0.1, handlelength=3.4, columnspacing=2.5)
+    figure.legend(loc="upper center", ncols=len(gates), title=title, borderaxespad=0.1, columnspacing=2.5)
 
     at = (below - 0.25) / total  # from here downwards: name of the axis, seeds per point, notes
     figure.text((left + width - right) / 2 / width, at, "spring stiffness $k$ [N/m]", ha="center", va="center")
@@ -155,8 +156,9 @@ def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("
 def _notes(table, width):
     """The lines of small print: what is lacking, said plainly."""
     lacking = incomplete(table)
-    notes = [f"Incomplete, no mean drawn (× single runs; finished/needed): {lacking}."] if lacking else []
-    notes += ["One seed per point: no interval."] if (table["complete"] & table["half_width"].isna()).any() else []
+    notes = [f"Incomplete, no mean drawn (crosses: single runs; finished/needed): {lacking}."] if lacking else []
+    few = (table["complete"] & (table["needed"] < FEWEST)).any()
+    notes += [f"Too few seeds (n < {FEWEST}): the interval is wide, and one seed has no interval."] if few else []
     return [line for note in notes for line in textwrap.wrap(note, round(23 * width))]
 
 
@@ -175,8 +177,7 @@ def _log_axis(axes, drawn):
     """Limits from the positive values drawn, and ticks as plain numbers; an interval that reaches zero runs out at the bottom."""
     drawn = drawn[np.isfinite(drawn) & (drawn > 0)]
     low, high = (drawn.min() / 1.15, drawn.max() * 1.15) if len(drawn) else (0.01, 1)
-    axes.set_yscale("log")
-    axes.set_ylim(low, high)
+    axes.set(yscale="log", ylim=(low, high))
     axes.yaxis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 2, 5) if high / low < 300 else (1,)))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
@@ -185,3 +186,12 @@ def _log_axis(axes, drawn):
 def draw(panel, frame):
     """The figure of a Panel from the runs of its study."""
     return error_vs_k(frame, panel.metric, panel.models, panel.gates, panel.omit, panel.width)
+
+
+def numbers(panel, frame, digits=4):
+    """What `draw` shows, as text: k × curve → "mean ± half-width (n)", or "– (finished/needed)" where there is no mean."""
+    table = summary(frame, panel.metric)
+    value = f"{{0.mean:.{digits}f}} ± {{0.half_width:.{digits}f}} ({{0.needed}})"
+    table["text"] = [(value if cell.complete else "– ({0.ok}/{0.needed})").format(cell) for cell in table.itertuples()]
+    wide = table.pivot(index="k", columns=["model", "gate"], values="text").rename("{:g}".format)
+    return wide[[pair for pair in styles(panel.models, panel.gates) if pair not in panel.omit]]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pinnlib.figures import PANELS, draw, error_vs_k, incomplete, spectrum, styles
+from pinnlib.figures import PANELS, draw, error_vs_k, incomplete, numbers, spectrum, styles
 from pinnlib.grids import STUDIES, runs_of, specs_of
 from pinnlib.output import Output
 from pinnlib.stats import summary
@@ -91,8 +91,19 @@ def test_a_panel_without_any_finished_run_says_so():
     assert "k=10–60 (0/2 each)" in texts(figure)
 
 
-def test_one_seed_has_no_interval_and_says_so(runs):
-    assert "no interval" in texts(error_vs_k(runs[runs["seed"] == 0], "rel_l2_u"))
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_too_few_seeds_are_said_plainly(runs, seeds):
+    assert "Too few seeds" in texts(error_vs_k(runs[runs["seed"] < seeds], "rel_l2_u"))
+    assert "Too few seeds" not in texts(error_vs_k(runs, "rel_l2_u"))
+
+
+def test_the_table_says_what_the_panel_shows(runs):
+    panel = PANELS["lamIC50/rel_l2_u_vs_k_all_models__zoom_noBaselineLinear"]
+    table = numbers(panel, lose(runs, "fixed", "exp", 30, [0], "failed"))
+    assert table.loc["30", ("fixed", "exp")] == "– (9/10)"
+    cell = runs.query("model == 'fixed' and gate == 'exp' and k == 40")["rel_l2_u"]
+    assert table.loc["40", ("fixed", "exp")] == f"{cell.mean():.4f} ± {2.2621571628 * cell.std() / np.sqrt(10):.4f} (10)"
+    assert ("baseline", "linear") not in table
 
 
 def test_settings_are_never_pooled(runs):
