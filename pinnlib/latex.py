@@ -1,0 +1,93 @@
+"""Numbers and tables on their way into LaTeX: validated macro names, escaped text, files that name their notebook."""
+
+import math
+import re
+
+from .named import check
+
+SYMBOLS = {
+    "λ": r"$\lambda_{\mathrm{IC}}$", "θ": r"$\theta$", "ρ0": r"$\rho_0$", "σ": r"$\sigma$", "±": r"$\pm$", "<": "$<$", ">": "$>$",
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_\allowbreak{}", "$": r"\$", "{": r"\{", "}": r"\}",
+    "^": r"\^{}", "~": r"\~{}", "…": r"\ldots{}", "–": "--",
+}  # fmt: skip
+PATTERN = re.compile("|".join(map(re.escape, sorted(SYMBOLS, key=len, reverse=True))))
+
+
+def escape(text):
+    """Plain text as LaTeX; 7.6e-06 becomes a power of ten."""
+    parts = re.split(r"(\d(?:\.\d+)?e[-+]\d+)", str(text))
+    return "".join(power(part) if i % 2 else PATTERN.sub(lambda found: SYMBOLS[found[0]], part) for i, part in enumerate(parts))
+
+
+def power(text):
+    """"7.6e-06" as 7.6·10⁻⁶."""
+    digits, exponent = text.split("e")
+    return rf"${digits}\times10^{{{int(exponent)}}}$".replace(r"$1\times", "$")
+
+
+def number(value, digits=3):
+    """A number with so many significant digits; very small or large ones as a power of ten, whole ones as they are."""
+    if isinstance(value, str):
+        return escape(value)
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}".replace(",", "{,}")
+    check("value", value, math.isfinite(value), "finite: what is not known is said in words")
+    if not 1e-3 <= abs(value) < 1e5:
+        return power(f"{value:.{digits - 2}e}")
+    text = f"{value:.{max(digits - 1 - math.floor(math.log10(abs(value))), 0)}f}"
+    return text if value > 0 else f"${text}$"
+
+
+def probability(p, bound=False):
+    """A p-value as the paper prints it: four decimals, below 1e-3 as a power of ten, below 1e-4 as "< 1e-4"."""
+    if bound or p < 1e-4:
+        return "$<10^{-4}$"
+    return f"{p:.4f}" if p >= 1e-3 else power(f"{p:.1e}")
+
+
+def macro_name(key):
+    """"same_winner" → "SameWinner", letters only."""
+    name = "".join(word[:1].upper() + word[1:] for word in key.split("_"))
+    check("key", key, re.fullmatch("[A-Za-z]+", name) is not None, "words of letters joined by underscores, since a LaTeX macro has letters only")
+    return name
+
+
+def macros(values):
+    r"""One \newcommand per value; two keys must not give the same name."""
+    names = [macro_name(key) for key in values]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    check("values", twice, not twice, "free of keys that give the same macro")
+    return "\n".join(rf"\newcommand{{\{name}}}{{{number(value)}}}" for name, value in zip(names, values.values()))
+
+
+def rows(frame):
+    """The body of a table: cells joined by &, a line per row; cells are LaTeX already."""
+    return "\n".join(" & ".join(map(str, row)) + r" \\" for row in frame.itertuples(index=False))
+
+
+def tabular(frame, columns, groups=None):
+    r"""A booktabs tabular with the frame's column names as heads; `groups` (a list, one entry per row) puts a line before each new group."""
+    lines = rows(frame).split("\n")
+    if groups is not None:
+        new = [i for i, group in enumerate(groups) if i and group != groups[i - 1]]
+        lines = [rf"\midrule{chr(10)}{line}" if i in new else line for i, line in enumerate(lines)]
+    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _head(frame), r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def longtable(frame, columns, caption, label):
+    """The same over several pages."""
+    head = "\n".join([r"\toprule", _head(frame), r"\midrule"])
+    start = rf"\begin{{longtable}}{{{columns}}}\caption{{{caption}}}\label{{{label}}}\\"
+    return "\n".join([start, head, r"\endfirsthead", head, r"\endhead", r"\bottomrule", r"\endfoot", rows(frame), r"\end{longtable}"])
+
+
+def _head(frame):
+    return " & ".join(frame.columns) + r" \\"
+
+
+def save(out, name, body):
+    """paper/generated/<name>.tex of a notebook's Output, opening with a comment that names the notebook."""
+    path = out.root / "paper" / "generated" / f"{name}.tex"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"% Made by notebooks/{out.notebook}.ipynb; changes are overwritten.\n{body}\n", encoding="utf-8")
+    out.wrote(path)
