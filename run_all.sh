@@ -47,7 +47,7 @@ setup() {
     rm -rf .venv
     "$python" -m venv .venv || die "could not make .venv (on Debian: apt-get install python3-venv)"
     sed -n '/- pip:/,$ s/^ \{6\}- //p' environment.yml >.venv/requirements.txt
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r .venv/requirements.txt || die "the installation failed; nothing was kept"
+    .venv/bin/python -m pip install -qq --disable-pip-version-check -r .venv/requirements.txt || die "the installation failed; nothing was kept"
     echo "$stamp" >.venv/stamp
   fi
   exec 9>&-

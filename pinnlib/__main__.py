@@ -44,13 +44,14 @@ def parser():
 
 def reproduce(options):
     from . import pipeline
+    from .pdf import build_pdf
 
     asked = {name: getattr(options, name) for name in ("output", "workers", "scheduler")}
     steps = pipeline.plan(options.profile, options.only, options.fresh, options.study, **asked)
     done = pipeline.run(steps, options.profile)
     if options.save:
         pipeline.save_back(done)
-    pdf = "not asked for" if options.no_pdf else pipeline.build_pdf(options.profile, options.fresh)
+    pdf = "not asked for" if options.no_pdf else build_pdf(options.profile, options.fresh or bool(options.output))
     print(pipeline.summary(done, pdf))
     return 0
 
@@ -82,13 +83,14 @@ def run_audit(options):
 
 def main():
     from .journal import JournalError
+    from .pdf import PdfError
     from .pipeline import PipelineError
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended as by Ctrl-C: kernels and workers are shut down
     options = parser().parse_args()
     try:
         return {"reproduce": reproduce, "sweep": run_sweep, "audit": run_audit}[options.verb](options)
-    except (JournalError, PipelineError, ValueError) as error:
+    except (JournalError, PdfError, PipelineError, ValueError) as error:
         print(f"run_all.sh: {str(error).replace(f'{ROOT}/', '')}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -15,7 +15,7 @@ class Output:
     """The files of one notebook, under `output` (a folder; empty: the repository itself), and the manifest that goes with them."""
 
     def __init__(self, notebook, parameters, output=""):
-        self.notebook, self.parameters = notebook, parameters
+        self.notebook, self.parameters = notebook, {"output": output} | parameters
         self.root = ROOT / output
         self.data, self.figures, self.records = self.root / "data", self.root / "figures", self.root / "data" / "records"
         self._written, self._read = {}, {}

@@ -3,11 +3,10 @@
 import ast
 import json
 import os
-import shutil
-import subprocess
 import time
 
 import nbformat
+import pandas as pd
 import papermill
 from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
@@ -20,7 +19,7 @@ from .progress import TERMINAL
 # Profile → parameters for every notebook that has them. "paper" is the notebooks' own defaults.
 PROFILES = {
     "paper": {},
-    "smoke": {"output": "build/smoke", "seeds": 2, "steps": 60, "train_missing": True},
+    "smoke": {"output": "build/smoke", "seeds": 2, "steps": 40, "train_missing": True},
 }
 FRESH = {"output": "build/fresh", "train_missing": True}
 
@@ -74,7 +73,7 @@ def place_of(parameters, profile="paper"):
 
 
 def run(steps, profile="paper", say=print):
-    """Execute the steps; returns [(notebook, executed copy, seconds)]."""
+    """Execute the steps; returns [(notebook, executed copy, parameters, seconds)]."""
     os.environ.setdefault(TERMINAL, os.ttyname(2) if os.isatty(2) else "off")
     done = []
     for i, (notebook, parameters) in enumerate(steps, 1):
@@ -83,19 +82,20 @@ def run(steps, profile="paper", say=print):
         executed, began = folder / notebook.name, time.monotonic()
         say(f"[{i}/{len(steps)}] {notebook.stem} {parameters or ''}")
         try:
-            papermill.execute_notebook(str(notebook), str(executed), parameters, kernel_name="python3", progress_bar=False, cwd=str(ROOT))
+            options = {"kernel_name": "python3", "progress_bar": False, "cwd": str(ROOT), "extra_arguments": ["--log-level=40"]}
+            papermill.execute_notebook(str(notebook), str(executed), parameters, **options)
         except PapermillExecutionError as error:
             where = f"{notebook.stem}, cell {error.cell_index + 1} (In [{error.exec_count}])"
             raise PipelineError(f"{where}: {error.ename}: {error.evalue}\nthe executed notebook is kept: {relative(executed)}") from None
         html, _ = HTMLExporter().from_filename(str(executed))
         executed.with_suffix(".html").write_text(html, encoding="utf-8")
-        done.append((notebook, executed, time.monotonic() - began))
+        done.append((notebook, executed, parameters, time.monotonic() - began))
     return done
 
 
 def save_back(done):
     """Replace committed notebooks by their executions, without what would differ next time."""
-    for notebook, executed, _ in done:
+    for notebook, executed, *_ in done:
         book = nbformat.read(executed, as_version=4)
         if any("injected-parameters" in cell.metadata.get("tags", []) for cell in book.cells):
             raise PipelineError(f"{notebook.stem} was run with other parameters than its own: not saved")
@@ -106,25 +106,24 @@ def save_back(done):
         os.replace(f"{notebook}.new", notebook)
 
 
-def build_pdf(profile, fresh):
-    """paper/main.pdf, from the tables and figures of the repository; says what came of it."""
-    if profile != "paper" or fresh:
-        return "only from the committed records"
-    if not (ROOT / "paper" / "main.tex").exists():
-        return "paper/main.tex is not written yet"
-    if not shutil.which("latexmk"):
-        return "skipped: latexmk is missing (Debian: apt-get install --no-install-recommends latexmk texlive-latex-extra texlive-fonts-recommended)"
-    subprocess.run(["latexmk", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "main.tex"], cwd=ROOT / "paper", check=True, capture_output=True)
-    return "paper/main.pdf"
+def beside_published(done):
+    """The published tests beside ours, as text, if the notebook of statistics is among those done."""
+    for notebook, _, parameters, _ in done:
+        if notebook.stem == "03_statistics":
+            table = pd.read_csv(ROOT / parameters.get("output", "") / "data" / "statistics_beside_published.csv")
+            shown = table[["lambda_ic", "k", "metric"]].copy()
+            for name, digits in {"winner": "", "mean_exp": ".3f", "mean_linear": ".3f", "frac_win": ".2f", "p_holm": ".1e"}.items():
+                shown[name] = table[name].map(f"{{:{digits}}}".format)
+                shown[f"{name} (paper)"] = table[f"{name}_published"].map(f"{{:{digits}}}".format)
+            return "\nPaired tests of the two gates, ours and the paper's (its p below 1e-4 are given as bounds):\n" + shown.to_string(index=False) + "\n"
+    return ""
 
 
 def summary(done, pdf):
     """What was made, where, and how long it took."""
     lines = []
-    for notebook, executed, seconds in done:
-        manifest = executed.parents[1] / "data" / "provenance" / f"{notebook.stem}.json"
-        if not manifest.exists():  # executed in build/, outputs in the repository
-            manifest = ROOT / "data" / "provenance" / f"{notebook.stem}.json"
+    for notebook, executed, parameters, seconds in done:
+        manifest = ROOT / parameters.get("output", "") / "data" / "provenance" / f"{notebook.stem}.json"
         written = json.loads(manifest.read_text())["written"]
         lines.append(f"{notebook.stem:<24} {seconds:6.1f} s   {len(written):3d} files   {relative(executed.with_suffix('.html'))}")
-    return "\n".join([*lines, f"PDF: {pdf}", f"total {sum(seconds for *_, seconds in done):.0f} s"])
+    return "\n".join([beside_published(done), *lines, f"PDF: {pdf}", f"total {sum(seconds for *_, seconds in done):.0f} s"])

@@ -98,14 +98,14 @@ def test_a_whole_number_is_a_number(shelf):
 
 
 def test_parameters_arrive(shelf, tmp_path):
-    ((_, executed, _),) = pipeline.run([(shelf / "01_good.ipynb", {"output": "out", "seeds": 3})], say=lambda _: None)
+    ((_, executed, *_),) = pipeline.run([(shelf / "01_good.ipynb", {"output": "out", "seeds": 3})], say=lambda _: None)
     assert "3" in json.dumps(nbformat.read(executed, as_version=4).cells[-1].outputs) and executed.with_suffix(".html").exists()
     with pytest.raises(pipeline.PipelineError, match="01_good was run with other parameters"):
-        pipeline.save_back([(shelf / "01_good.ipynb", executed, 0)])
+        pipeline.save_back([(shelf / "01_good.ipynb", executed, {}, 0)])
 
 
 def test_a_failure_names_notebook_and_cell_and_keeps_the_execution(shelf, tmp_path):
-    with pytest.raises(pipeline.PipelineError, match=r"02_bad, cell 3 .*ZeroDivisionError(.|\n)*kept: (.*02_bad\.ipynb)"):
+    with pytest.raises(pipeline.PipelineError, match=r"02_bad, cell 4 .*ZeroDivisionError(.|\n)*kept: (.*02_bad\.ipynb)"):
         pipeline.run([(shelf / "02_bad.ipynb", {"output": "out"})], say=lambda _: None)
     assert (tmp_path / "out" / "notebooks" / "02_bad.ipynb").exists()
 
@@ -117,8 +117,8 @@ def test_bad_options_are_refused_by_the_command(options, why):
 
 
 def test_save_back_leaves_no_noise(shelf, tmp_path):
-    ((_, executed, _),) = pipeline.run([(shelf / "01_good.ipynb", {})], say=lambda _: None)
-    pipeline.save_back([(shelf / "01_good.ipynb", executed, 0)])
+    ((_, executed, *_),) = pipeline.run([(shelf / "01_good.ipynb", {})], say=lambda _: None)
+    pipeline.save_back([(shelf / "01_good.ipynb", executed, {}, 0)])
     text = (shelf / "01_good.ipynb").read_text()
     assert '"execution_count": 2' in text and "start_time" not in text and "papermill" not in text
     assert manifest.digest(shelf / "01_good.ipynb") == manifest.digest(executed)
@@ -202,6 +202,7 @@ def test_smoke_makes_every_notebook_and_says_so(smoke):
         written = json.loads((smoke["place"] / "data" / "provenance" / f"{book.stem}.json").read_text())
         assert written["written"] and all((ROOT / name).exists() and name.startswith("build/test-smoke/") for name in written["written"])
         assert written["parameters"]["output"] == "build/test-smoke" and written["commit"]
+    assert "ours and the paper's" in done.stdout
     assert len(list((smoke["place"] / "figures").rglob("rel_l2_u_vs_k_all_models*.png"))) == 4
 
 
