@@ -1,0 +1,79 @@
+"""Set-up: one list of pins, an environment that is built from it, kept while it is current and rebuilt when it changes."""
+
+import os
+import re
+import shutil
+import subprocess
+from importlib import metadata
+
+import pytest
+
+from pinnlib.paths import ROOT
+
+PIPS = re.findall(r"^ {6}- (.+)$", (ROOT / "environment.yml").read_text(), re.M)
+
+
+def test_every_dependency_is_pinned_once_and_installed_as_pinned():
+    pins = dict(pip.split("==") for pip in PIPS if pip != "-e .")
+    assert len(pins) == len(PIPS) - 1 and pins["torch"] == "2.13.0"
+    assert {name: metadata.version(name).split("+")[0] for name in pins} == pins
+
+
+def test_the_library_imports_nothing_that_is_not_pinned():
+    pinned = {pip.split("==")[0] for pip in PIPS} | {"nbformat"}  # nbformat: the format of notebooks, comes with jupyterlab
+    text = "\n".join(path.read_text() for path in (ROOT / "pinnlib").glob("*.py"))
+    imported = {name for name in re.findall(r"^\s*(?:import|from) (\w+)", text, re.M)}
+    import sys
+
+    assert imported - set(sys.stdlib_module_names) - {"pinnlib"} <= pinned
+
+
+def test_ci_calls_the_tests_and_nothing_cleverer():
+    assert "./run_all.sh test" in (ROOT / ".ci" / "run").read_text() and os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+@pytest.fixture
+def house(tmp_path):
+    """A house with the same door and one small dependency."""
+    for name in ("run_all.sh", "pinnlib/manifest.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "environment.yml").write_text("name: other\ndependencies:\n  - pip\n  - pip:\n      - tqdm==4.67.1\n")
+    return tmp_path
+
+
+def call(house, *arguments, **changes):
+    env = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "CONDA_DEFAULT_ENV")} | changes
+    return subprocess.run([house / "run_all.sh", *arguments], capture_output=True, text=True, env=env, cwd="/")
+
+
+def test_the_environment_is_built_kept_and_rebuilt(house):
+    first = call(house, "status")
+    assert "Setting up .venv" in first.stderr and "everything is current" in first.stdout
+    built = (house / ".venv" / "pyvenv.cfg").stat().st_mtime_ns
+    again = call(house, "status")
+    assert "Setting up" not in again.stderr and (house / ".venv" / "pyvenv.cfg").stat().st_mtime_ns == built
+    (house / "environment.yml").write_text((house / "environment.yml").read_text().replace("4.67.1", "4.67.0"))
+    changed = call(house, "status")
+    assert "Setting up" in changed.stderr and (house / ".venv" / "pyvenv.cfg").stat().st_mtime_ns != built
+    assert list((house / ".venv").glob("lib/python*/site-packages/tqdm-4.67.0.dist-info"))
+
+
+def test_a_failed_installation_is_not_taken_for_an_environment(house):
+    (house / "environment.yml").write_text((house / "environment.yml").read_text().replace("4.67.1", "0.0.0.404"))
+    for _ in range(2):
+        done = call(house, "status")
+        assert done.returncode != 0 and "the installation failed" in done.stderr
+
+
+def test_an_active_conda_environment_of_that_name_is_used_as_it_is(house):
+    done = call(house, "status", CONDA_DEFAULT_ENV="other")
+    assert done.returncode == 0 and not (house / ".venv").exists()
+
+
+def test_help_needs_no_environment_and_an_unknown_verb_is_refused(house):
+    told = call(house, "--help")
+    assert told.returncode == 0 and all(verb in told.stdout for verb in ("test", "bench", "lab", "status", "sweep", "audit", "--fresh", "--profile"))
+    wrong = call(house, "tset")
+    assert wrong.returncode != 0 and "unknown verb 'tset'" in wrong.stderr and not (house / ".venv").exists()
