@@ -166,7 +166,8 @@ def sensitivity(_):
         scaled = spec.gating.jet(t).value[0, :, None] * free
         latent.append(_far(jacobian(lambda p: ansatz.latent(p[None], t).value[0], theta), scaled))
         physical.append(_far(jacobian(lambda p: ansatz.jets(p[None], t)[0].value[0], theta), scaled[0]))
-    return exact(max(latent) < ROUNDING, f"latent: largest relative difference {max(latent):.0e}; r itself: {max(physical):.2f}, from the softplus")
+    told = f"latent: largest relative difference {max(latent):.0e}; r itself: {max(physical):.2f}, from the softplus"
+    return exact(max(latent) < ROUNDING, told)
 
 
 def product_rule(_):
@@ -269,7 +270,8 @@ def often_at_20(evidence):
     pairs = pd.concat([stats.paired(evidence.runs("table").query("k == 20"), metric) for metric in stats.METRICS])
     quartiles = pairs.groupby(["lambda_ic", "metric"])["log_ratio"].quantile([0.25, 0.75]).unstack()
     spread = np.exp(quartiles[0.75] - quartiles[0.25])
-    told = f"share of seeds won by exp {share.min():.2f} to {share.max():.2f}; quartiles of the ratio apart by a factor {spread.min():.1f} to {spread.max():.1f}"
+    told = f"share of seeds won by exp {share.min():.2f} to {share.max():.2f}"
+    told += f"; quartiles of the ratio apart by a factor {spread.min():.1f} to {spread.max():.1f}"
     return graded(((share > 0.5).all(), (spread > 2).all()), told)
 
 
@@ -295,8 +297,10 @@ def same_without_penalty(evidence):
 
 
 def baseline_sensitivity(evidence):
-    size = {m: evidence.cells(SIX_K, model=m).groupby("metric")["median_log_ratio"].agg(lambda x: x.abs().median()) for m in ("adaptive", "baseline")}
-    told = "; ".join(f"{name} {np.exp(value['rel_l2_u']):.2f} (rel_l2_u), {np.exp(value['max_ae_u']):.2f} (max_ae_u)" for name, value in size.items())
+    size = {}
+    for model in ("baseline", "adaptive"):
+        size[model] = evidence.cells(SIX_K, model=model)["median_log_ratio"].abs().groupby(evidence.every["metric"]).median()
+    told = "; ".join(f"{model} " + ", ".join(f"{np.exp(v):.2f} ({metric})" for metric, v in sizes.items()) for model, sizes in size.items())
     return graded(size["baseline"] > size["adaptive"], f"typical factor between the gates: {told}")
 
 
@@ -319,40 +323,46 @@ CLAIMS = (
     Claim("gates", "exact", "Methods", "Both gates are admissible",
           "g(0) = 0, non-zero slope there, no zero on a grid of 10,000 points of (0, T]", admissible, "both"),
     Claim("initial-state", "exact", "Methods", "The start is met exactly and r stays above r_min, whatever the parameters",
-          "for 5 random draws per model and gate: deviation at 0 below 1e-10, softplus above 0 at 101 times", initial_state, "any parameters"),
+          "for 5 random draws per model and gate: deviation at 0 below 1e-10, softplus above 0 at 101 times",
+          initial_state, "any parameters"),
     Claim("velocities", "exact", "Methods", "The free output at t = 0 is the initial angular velocity; times σ(ρ0) the radial one",
           f"{IDENTITY}, derivative by automatic differentiation, random parameters", velocities, "identity"),
     Claim("sensitivity", "exact", "Section 2.1", "Parameter sensitivities of the gated output are those of the free output times g(t)",
           f"{IDENTITY}, latent variables, all models, initial parameters", sensitivity, "identity"),
     Claim("product-rule", "exact", "Section 2.1", "The second derivative brings in g, g' and g''",
           f"{IDENTITY}, against automatic differentiation, random parameters", product_rule, "identity"),
-    Claim("kernel", "exact", "Section 2.1", "The residual kernel is symmetric, positive semidefinite and of no higher rank than there are parameters",
-          "symmetric to 1e-10, eigenvalues above -1e-12 of the largest, rank counted at 1e-12; 120 times, k = 20, seed 0", kernel, "by construction"),
+    Claim("kernel", "exact", "Section 2.1",
+          "The residual kernel is symmetric, positive semidefinite and of no higher rank than there are parameters",
+          "symmetric to 1e-10, eigenvalues above -1e-12 of the largest, rank counted at 1e-12; 120 times, k = 20, seed 0",
+          kernel, "by construction"),
     Claim("dynamics", "exact", "Section 2.1", "Under a small gradient step residuals e change by -K e",
           "relative difference below 1e-3 for a step of 1e-6 over the largest eigenvalue", residual_dynamics, "first order"),
     Claim("function-class", "exact", "Sections 1, 2.1, 4", "The gate does not change the class of functions",
-          "with the trunk of 32 fixed frequencies, the least-squares fit of either gate's random ansatz (20 draws, median) by the other gate's "
-          "leaves less than 1e-6 of its norm", function_class, "same class"),
-    Claim("growth", "semi-quantitative", "Section 2.1", "The residual's Jacobian grows with time under the linear gate and saturates under the exponential",
-          "norm after t = 8 over norm in (2, 4], initial parameters, k = 20 and 60, three seeds: above 2 (linear), within 0.75 to 1.25 (exp); "
-          "partly: one of the two", jacobian_growth, "grows; saturates"),
+          "with the trunk of 32 fixed frequencies, the least-squares fit of either gate's random ansatz (20 draws, median) "
+          "by the other gate's leaves less than 1e-6 of its norm", function_class, "same class"),
+    Claim("growth", "semi-quantitative", "Section 2.1",
+          "The residual's Jacobian grows with time under the linear gate and saturates under the exponential",
+          "norm after t = 8 over norm in (2, 4], initial parameters, k = 20 and 60, three seeds: above 2 (linear), "
+          "within 0.75 to 1.25 (exp); partly: one of the two", jacobian_growth, "grows; saturates"),
     *_published_rows(),
     Claim("reversal", "qualitative", "Abstract, Results", "The better gate is exponential at k = 20 and linear at k = 60, in both metrics",
           "winner by median as stated in all eight tests; partly: in some", reversal, "8 of 8 tests"),
     Claim("every-seed", "qualitative", "Results", "At k = 60 the linear gate is better in every seed",
           f"share of seeds won by linear equals 1 {BOTH}", every_seed_at_60, "1.00"),
     Claim("often-exp", "qualitative", "Abstract, Results", "At k = 20 the exponential gate is often better, but seeds are heterogeneous",
-          "often: more than half of the seeds in all four tests; heterogeneous: upper and lower quartile of the ratio linear/exp apart by more "
-          "than a factor 2 in all four; partly: one of the two", often_at_20, "0.85 to 1.00"),
+          "often: more than half of the seeds in all four tests; heterogeneous: upper and lower quartile of the ratio linear/exp "
+          "apart by more than a factor 2 in all four; partly: one of the two", often_at_20, "0.85 to 1.00"),
     Claim("transitional", "qualitative", "Results", "k = 30 and 50 are transitional",
-          "λ = 50: the median ratio linear/exp lies strictly between those at k = 20 and 60, for both k and metrics; partly: for some", transitional),
+          "λ = 50: the median ratio linear/exp lies strictly between those at k = 20 and 60, for both k and metrics; partly: for some",
+          transitional),
     Claim("crossovers", "qualitative", "Results, Appendix A.2", "Several further crossovers between k = 70 and 130",
           "λ = 50: the winner by median changes at least twice from k = 60 to 130 in both metrics; partly: in one", crossovers, "multiple"),
     Claim("no-penalty", "qualitative", "Results", "Without velocity penalty the trends are similar",
-          "adaptive model, k = 10 to 60, both metrics: the winner by median is that of λ = 50 everywhere; partly: in more than half", same_without_penalty),
+          "adaptive model, k = 10 to 60, both metrics: the winner by median is that of λ = 50 everywhere; partly: in more than half",
+          same_without_penalty),
     Claim("baseline", "qualitative", "Results, Conclusion", "The baseline is more sensitive to the gate than the adaptive model",
-          "λ = 50, k = 10 to 60: the median over k of the absolute median log-ratio is larger for the baseline in both metrics; partly: in one",
-          baseline_sensitivity),
+          "λ = 50, k = 10 to 60: the median over k of the absolute median log-ratio is larger for the baseline in both metrics; "
+          "partly: in one", baseline_sensitivity),
 )  # fmt: skip
 
 
@@ -369,25 +379,40 @@ def evaluate(evidence, claims=CLAIMS):
     return pd.DataFrame(rows, columns=columns)
 
 
+def coverage(runs, name):
+    """What share of the runs is there, as a clause for the text."""
+    done = (runs["status"] == "ok").sum()
+    return f"all {done} {name} runs are on record" if done == len(runs) else f"only {done} of the {len(runs)} {name} runs are on record"
+
+
 # Where text and released code disagree, or the text is silent
 
 
 def losses(evidence):
-    """Adaptive model, per λ, metric and k: winner and median ratio linear/exp under both losses, <NA> where a comparison is open."""
-    rows = evidence.every.query("model == 'adaptive'").assign(ratio=np.exp(evidence.every["median_log_ratio"]))
-    rows = rows.assign(winner=rows["winner"].where(rows["note"] == ""), significant=rows["p_holm"] < stats.LEVEL)
-    wide = rows.pivot(index=["lambda_ic", "metric", "k"], columns="loss", values=["winner", "ratio", "significant", "n", "needed", "note"])
+    """Adaptive model, per λ, metric and k: winner under both losses, and "exp 2.16*" (median ratio linear/exp) or "12/20" (pairs)."""
+    rows = evidence.every.query("model == 'adaptive'")
+    star = np.where(rows["p_holm"] < stats.LEVEL, "*", "")
+    value = rows["winner"] + np.exp(rows["median_log_ratio"]).map(" {:.2f}".format) + star
+    pairs = rows["n"].astype(str) + "/" + rows["needed"].astype(str)
+    rows = rows.assign(winner=rows["winner"].where(rows["note"] == ""), text=value.where(rows["winner"] != "", pairs))
+    wide = rows.pivot(index=["lambda_ic", "metric", "k"], columns="loss", values=["winner", "text"])
     wide.columns = [f"{name}_{loss}" for name, loss in wide.columns]
-    wide = wide[wide["n_balanced"].notna()].reset_index()  # without penalty the balanced loss goes up to k = 60 only
     decided = wide["winner_balanced"].notna() & wide["winner_mse"].notna()
-    return wide.assign(same=(wide["winner_balanced"] == wide["winner_mse"]).astype("boolean").where(decided))
+    return wide.assign(same=(wide["winner_balanced"] == wide["winner_mse"]).astype("boolean").where(decided)).reset_index()
+
+
+def winners(table, loss, lambda_ic, metric="rel_l2_u"):
+    """Which gate wins where, in words, from `losses`: "exp at k = 10, 20; linear at k = 30; open at k = 40"."""
+    part = table.query("lambda_ic == @lambda_ic and metric == @metric").dropna(subset=f"text_{loss}")
+    groups = part.groupby(part[f"winner_{loss}"].fillna("open"))["k"]
+    return "; ".join(f"{gate} at k = {', '.join(map('{:g}'.format, ks))}" for gate, ks in groups)
 
 
 def _loss_matters(evidence):
     table = losses(evidence)
     known = table["same"].dropna()
     if not len(known):
-        return f"open: no comparison of {len(table)} is complete under both losses"
+        return f"open: of {table['text_balanced'].count()} comparisons none is complete under both losses"
     told = f"another gate wins by median in {(~known).sum()} of {len(known)} comparisons (λ, k, metric) complete under both losses"
     written = stats.beside_published(stats.gate_tests(evidence.runs("as_written")))[["same_winner", "same_significance"]].dropna()
     return f"{told}; of the published rows {written.all(axis=1).sum()} of {len(written)} come out again under the loss of the text"
@@ -435,10 +460,12 @@ DISAGREEMENTS = (
     Disagreement("ic-points", "unsaid", "20 initial-condition points", "all of them are t = 0", "one point t = 0", _twenty_points),
     Disagreement("initial-state", "unsaid", "not given", "r = 1, θ = 0.2, at rest", "the same",
                  lambda _: "none measured: other starts were not trained"),
-    Disagreement("initialisation", "unsaid", "not given", "head N(0, 0.01), bias 0; frequencies as softplus of a free parameter", "the same",
+    Disagreement("initialisation", "unsaid", "not given", "head N(0, 0.01), bias 0; frequencies as softplus of a free parameter",
+                 "the same",
                  lambda _: "none measured: other initialisations were not trained"),
     Disagreement("frequencies", "unsaid", "16 + 16 frequencies", "both bands contain 5.0", "the same", lambda _: frequencies(_).ours),
-    Disagreement("kept", "unsaid", "not given", "final parameters, not the best", "the same", lambda _: "none measured: only final parameters are recorded"),
+    Disagreement("kept", "unsaid", "not given", "final parameters, not the best", "the same",
+                 lambda _: "none measured: only final parameters are recorded"),
     Disagreement("stiffness", "unsaid", "k elsewhere not listed", "not known to us", "k = 10, 20, ..., 130",
                  lambda evidence: f"{evidence.runs('main', 'no_penalty', 'expanded').shape[0]} runs with our choice of k"),
 )  # fmt: skip

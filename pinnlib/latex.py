@@ -6,22 +6,28 @@ import re
 from .named import check
 
 SYMBOLS = {
-    "λ": r"$\lambda_{\mathrm{IC}}$", "θ": r"$\theta$", "ρ0": r"$\rho_0$", "σ": r"$\sigma$", "±": r"$\pm$", "<": "$<$", ">": "$>$",
+    "r_min": r"$r_{\min}$", "-K e": "$-Ke$", "λ": r"$\lambda_{\mathrm{IC}}$", "θ": r"$\theta$", "ρ0": r"$\rho_0$", "σ": r"$\sigma$",
+    "±": r"$\pm$", "<": "$<$", ">": "$>$",
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_\allowbreak{}", "$": r"\$", "{": r"\{", "}": r"\}",
     "^": r"\^{}", "~": r"\~{}", "…": r"\ldots{}", "–": "--",
 }  # fmt: skip
-PATTERN = re.compile("|".join(map(re.escape, sorted(SYMBOLS, key=len, reverse=True))))
+LONE = r"(?<![\w\\])[krtgTDKep](?!\w)"  # a letter that stands alone is a quantity
+PATTERN = re.compile("|".join([*map(re.escape, sorted(SYMBOLS, key=len, reverse=True)), LONE]))
+
+
+def _symbol(found):
+    return SYMBOLS.get(found[0], f"${found[0]}$")
 
 
 def escape(text):
     """Plain text as LaTeX; 7.6e-06 becomes a power of ten."""
     parts = re.split(r"(\d(?:\.\d+)?e[-+]\d+)", str(text))
-    return "".join(power(part) if i % 2 else PATTERN.sub(lambda found: SYMBOLS[found[0]], part) for i, part in enumerate(parts))
+    return "".join(power(part) if i % 2 else PATTERN.sub(_symbol, part) for i, part in enumerate(parts))
 
 
 def power(text):
     """"7.6e-06" as 7.6·10⁻⁶."""
-    digits, exponent = text.split("e")
+    digits, exponent = text.replace(".0e", "e").split("e")
     return rf"${digits}\times10^{{{int(exponent)}}}$".replace(r"$1\times", "$")
 
 
@@ -32,9 +38,9 @@ def number(value, digits=3):
     if isinstance(value, int) or float(value).is_integer():
         return f"{int(value):,}".replace(",", "{,}")
     check("value", value, math.isfinite(value), "finite: what is not known is said in words")
-    if not 1e-3 <= abs(value) < 1e5:
+    if not 1e-3 <= abs(value) < 1e4:
         return power(f"{value:.{digits - 2}e}")
-    text = f"{value:.{max(digits - 1 - math.floor(math.log10(abs(value))), 0)}f}"
+    text = f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}"
     return text if value > 0 else f"${text}$"
 
 
@@ -48,7 +54,8 @@ def probability(p, bound=False):
 def macro_name(key):
     """"same_winner" → "SameWinner", letters only."""
     name = "".join(word[:1].upper() + word[1:] for word in key.split("_"))
-    check("key", key, re.fullmatch("[A-Za-z]+", name) is not None, "words of letters joined by underscores, since a LaTeX macro has letters only")
+    allowed = "words of letters joined by underscores, since a LaTeX macro has letters only"
+    check("key", key, re.fullmatch("[A-Za-z]+", name) is not None, allowed)
     return name
 
 
@@ -66,12 +73,14 @@ def rows(frame):
 
 
 def tabular(frame, columns, groups=None):
-    r"""A booktabs tabular with the frame's column names as heads; `groups` (a list, one entry per row) puts a line before each new group."""
-    lines = rows(frame).split("\n")
-    if groups is not None:
-        new = [i for i, group in enumerate(groups) if i and group != groups[i - 1]]
-        lines = [rf"\midrule{chr(10)}{line}" if i in new else line for i, line in enumerate(lines)]
-    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _head(frame), r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"])
+    """A booktabs tabular with the frame's column names as heads; `groups` (one entry per row) puts a line before each new group."""
+    return _ruled(columns, _head(frame), rows(frame).split("\n"), groups)
+
+
+def _ruled(columns, head, lines, groups=None):
+    groups = groups or [None] * len(lines)
+    ruled = [line if i == 0 or groups[i] == groups[i - 1] else r"\midrule" + "\n" + line for i, line in enumerate(lines)]
+    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *ruled, r"\bottomrule", r"\end{tabular}"])
 
 
 def longtable(frame, columns, caption, label):
@@ -83,6 +92,24 @@ def longtable(frame, columns, caption, label):
 
 def _head(frame):
     return " & ".join(frame.columns) + r" \\"
+
+
+def gate_table(frame):
+    """The table of paired tests in the layout of the original: A is the exponential gate, B the linear one."""
+    heads = ["Setting", "$k$", "Metric", "Winner", "$n$", "mean($A$)", "mean($B$)", "frac(win)"]
+    heads += [rf"$p_{{\mathrm{{{name}}}}}$" for name in ("raw", "Holm", "1s")]
+    lines = []
+    for row in frame.to_dict("records"):
+        cells = ["noIC" if row["lambda_ic"] == 0 else f"lIC{row['lambda_ic']:g}", f"{row['k']:g}", escape(row["metric"])]
+        if row.get("note"):
+            cells += [rf"\multicolumn{{8}}{{l}}{{{escape(row['note'])}}}"]
+        else:
+            cells += [{"exp": r"$A\downarrow$", "linear": r"$B\downarrow$"}.get(row["winner"], "tie"), f"{row['n']}"]
+            cells += [f"{row['mean_exp']:.3f}", f"{row['mean_linear']:.3f}", f"{row['frac_win']:.2f}"]
+            cells += [probability(row[p], row.get(f"{p}_is_bound", False)) for p in ("p_raw", "p_holm", "p_one_sided")]
+        lines.append(" & ".join(cells) + r" \\")
+    settings = list(frame["lambda_ic"])
+    return _ruled("l c l c c c c c c c c", " & ".join(heads) + r" \\", lines, settings)
 
 
 def save(out, name, body):

@@ -9,7 +9,7 @@ from .paths import ROOT
 
 PAPER, PLACE = ROOT / "paper", ROOT / "build" / "pdf"
 INSTALL = ["apt-get", "install", "--no-install-recommends", "latexmk", "texlive-latex-extra", "texlive-fonts-recommended"]
-STILL = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1", "TZ": "UTC", "max_print_line": "1000"}  # no clock in the PDF, no cut line in the log
+STILL = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1", "TZ": "UTC", "max_print_line": "1000"}  # no clock, no cut line
 
 
 class PdfError(RuntimeError):
@@ -47,7 +47,8 @@ def compile_pdf(source=PAPER, place=PLACE):
     done = subprocess.run(command, cwd=source, env=os.environ | STILL, capture_output=True, text=True, errors="replace")
     kept = place / "main.log"
     log = kept.read_text(errors="replace") if kept.exists() else done.stdout + done.stderr
-    wrong = complaint(log) or ("" if done.returncode == 0 else (done.stderr.strip() or done.stdout.strip() or "latexmk failed").splitlines()[-1])
+    said = ["latexmk failed", *f"{done.stdout}\n{done.stderr}".split("\n")]
+    wrong = complaint(log) or (done.returncode and [line for line in said if line.strip()][-1])
     if wrong:
         raise PdfError(f"paper/main.tex: {wrong}\nthe log is kept: {kept}")
     return place / "main.pdf", log
