@@ -246,6 +246,13 @@ def table_row(evidence, lambda_ic, k, metric):
     return graded((row["same_winner"], row["same_significance"]), told_row(row), interval=interval, reason=reason)
 
 
+def outside(table):
+    """Which published means lie outside our bootstrap intervals, in words."""
+    gates = [(row, gate) for row in table.to_dict("records") for gate in ("exp", "linear")]
+    said = "GATE at λ = {lambda_ic:g}, k = {k:g} in {metric} ({mean_GATE_published:.3f}, ours {mean_GATE_low:.3f} to {mean_GATE_high:.3f})"
+    return "; ".join(said.replace("GATE", gate).format(**row) for row, gate in gates if row[f"mean_{gate}_inside"] is False) or "none"
+
+
 def told_row(row, bound=False):
     """A row of the table of tests in one line; `bound`: its p is printed as an upper bound only."""
     sizes = f"{row['mean_exp']:.3f} against {row['mean_linear']:.3f}; share {row['frac_win']:.2f}"

@@ -27,8 +27,9 @@ def escape(text):
 
 def power(text):
     """"7.6e-06" as 7.6·10⁻⁶."""
-    digits, exponent = text.replace(".0e", "e").split("e")
-    return rf"${digits}\times10^{{{int(exponent)}}}$".replace(r"$1\times", "$")
+    digits, exponent = text.split("e")
+    factor = "" if float(digits) == 1 else rf"{digits}\times"
+    return rf"${factor}10^{{{int(exponent)}}}$"
 
 
 def number(value, digits=3):
@@ -67,9 +68,9 @@ def macros(values):
     return "\n".join(rf"\newcommand{{\{name}}}{{{number(value)}}}" for name, value in zip(names, values.values()))
 
 
-def rows(frame):
+def rows(frame, end=r" \\"):
     """The body of a table: cells joined by &, a line per row; cells are LaTeX already."""
-    return "\n".join(" & ".join(map(str, row)) + r" \\" for row in frame.itertuples(index=False))
+    return "\n".join(" & ".join(map(str, row)) + end for row in frame.itertuples(index=False))
 
 
 def tabular(frame, columns, groups=None):
@@ -83,11 +84,12 @@ def _ruled(columns, head, lines, groups=None):
     return "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *ruled, r"\bottomrule", r"\end{tabular}"])
 
 
-def longtable(frame, columns, caption, label):
-    """The same over several pages."""
+def longtable(frame, widths, caption, label):
+    """The same over several pages, with columns of flowing text of these shares of the line."""
+    columns = "@{}" + "".join(rf">{{\raggedright\arraybackslash}}p{{{width}\linewidth}}" for width in widths) + "@{}"
     head = "\n".join([r"\toprule", _head(frame), r"\midrule"])
     start = rf"\begin{{longtable}}{{{columns}}}\caption{{{caption}}}\label{{{label}}}\\"
-    return "\n".join([start, head, r"\endfirsthead", head, r"\endhead", r"\bottomrule", r"\endfoot", rows(frame), r"\end{longtable}"])
+    return "\n".join([start, head, r"\endfirsthead", head, r"\endhead", r"\bottomrule", r"\endfoot", rows(frame, r" \\ \addlinespace"), r"\end{longtable}"])
 
 
 def _head(frame):

@@ -1,0 +1,116 @@
+"""The paper: no result is typed, every macro exists, generated files name their notebook, the PDF builds and is the same twice."""
+
+import re
+import shutil
+
+import pytest
+
+from pinnlib import pdf
+from pinnlib.paths import ROOT
+
+PAPER = ROOT / "paper"
+SOURCE = (PAPER / "main.tex").read_text(encoding="utf-8")
+GENERATED = sorted((PAPER / "generated").glob("*.tex"))
+
+# What may stand in the text as a digit: names, not results.
+NAMES = r"\\(?:label|ref|cite|input|includegraphics|begin|end|code|text|vspace|paragraph)\*?(?:\[[^\]]*\])?\{[^}]*\}"
+SETTINGS = (
+    r"k=\d+",  # a stiffness named by the original
+    r"\\lamIC=(?:0|50)\b",
+    r"95\\%",  # the level of every interval
+    r"below 0\.05",  # the level of every test
+    r"\$1\{:\}2\$",  # the resonance
+    r"ReL2E|rel\\_l2\\_u",  # a metric's name
+    r"[_^]\{?\\?(?:min|mathrm\{\w+\})?-?\d?\}?",  # indices and exponents
+    r"\\tfrac12|g\(0\)=0|r\(0\)|1-e|\b2\\dot|0\\le|\\mathrm\{1s\}|\(1\+e|DOP853",  # parts of formulas, and a method
+    r"0\.\d+\\linewidth|\d+(?:pt|em|in)\b",  # lengths
+)
+
+
+def typed(source):
+    """The digits of a LaTeX text that are neither names nor settings, each with what surrounds it."""
+    body = source.split(r"\begin{document}")[-1]
+    body = re.sub(r"(?<!\\)%.*", "", body)
+    body = re.sub(NAMES, " ", body)
+    body = re.sub("|".join(SETTINGS), " ", body)
+    return [body[max(found.start() - 25, 0) : found.end() + 15] for found in re.finditer(r"\d[\d.,]*", body)]
+
+
+def test_no_result_is_typed_in_the_text():
+    assert typed(SOURCE) == []
+
+
+@pytest.mark.parametrize("text", ["the error is 0.026", "$p=0.0012$", "wins 17 of 20 seeds", r"$7.6\times10^{-6}$", "a factor 2 better", r"by 12\%"])
+def test_a_typed_result_would_be_found(text):
+    assert typed(SOURCE.replace(r"\section{Limits}", rf"\section{{Limits}} {text}."))
+
+
+def test_words_for_numbers_of_results_are_not_typed_either():
+    body = re.sub(r"(?<!\\)%.*", "", SOURCE.split(r"\begin{document}")[-1])
+    assert not re.findall(r"\b(?:all|none|seven|six|five) (?:of the )?(?:eight|published|sixteen) (?:tests|rows|means|claims)\b[^.]*(?:reproduce|agree)", body)
+
+
+def test_every_macro_of_the_text_is_defined_once_by_a_notebook():
+    own = re.findall(r"\\newcommand\{\\(\w+)\}", (PAPER / "generated" / "macros.tex").read_text(encoding="utf-8"))
+    assert len(set(own)) == len(own) and all(name.isalpha() for name in own)
+    used = set(re.findall(r"\\([A-Z][A-Za-z]{4,})", SOURCE.split(r"\begin{document}")[-1])) - {"FloatBarrier"}
+    assert used and used <= set(own), used - set(own)
+
+
+def test_generated_files_name_their_notebook_and_are_all_used():
+    used = set(re.findall(r"\\input\{generated/(\w+)\}", SOURCE))
+    assert used == {path.stem for path in GENERATED}
+    for path in GENERATED:
+        notebook = re.match(r"% Made by (notebooks/\w+\.ipynb);", path.read_text(encoding="utf-8"))[1]
+        assert (ROOT / notebook).exists()
+
+
+def test_every_figure_and_reference_is_there():
+    for name in re.findall(r"\\includegraphics\[[^\]]*\]\{([^}]*)\}", SOURCE):
+        assert (ROOT / "figures" / f"{name}.pdf").exists(), name
+    entries = set(re.findall(r"^@\w+\{(\w+),", (PAPER / "references.bib").read_text(encoding="utf-8"), re.M))
+    cited = {key for keys in re.findall(r"\\cite\{([^}]*)\}", SOURCE) for key in keys.split(",")}
+    assert cited == entries
+
+
+# The PDF
+
+
+def test_only_the_committed_records_make_the_paper():
+    assert "committed records" in pdf.build_pdf("smoke", False) == pdf.build_pdf("paper", True)
+
+
+def test_without_latexmk_others_are_told_the_one_command(monkeypatch):
+    monkeypatch.setattr(pdf.shutil, "which", lambda name: None)
+    told = pdf.build_pdf("paper", False)
+    assert "everything else is finished" in told and told.endswith("latexmk texlive-latex-extra texlive-fonts-recommended")
+
+
+def test_root_on_debian_installs_and_nobody_else(monkeypatch):
+    calls, there = [], {"apt-get"}
+    monkeypatch.setattr(pdf.shutil, "which", lambda name: name if name in there else None)
+    monkeypatch.setattr(pdf.subprocess, "run", lambda command, **_: (calls.append(command), there.add("latexmk") if "install" in command else None))
+    monkeypatch.setattr(pdf.os, "geteuid", lambda: 1000)
+    assert not pdf.install() and not calls
+    monkeypatch.setattr(pdf.os, "geteuid", lambda: 0)
+    assert pdf.install() and [command[1] for command in calls] == ["update", "install"]
+
+
+needs_latex = pytest.mark.skipif(not shutil.which("latexmk"), reason="latexmk is missing")
+
+
+@needs_latex
+def test_a_failure_names_the_first_error(tmp_path):
+    (tmp_path / "main.tex").write_text("\\documentclass{article}\\begin{document}\n\\nonsense\n\\end{document}")
+    with pytest.raises(pdf.PdfError, match=r"Undefined control sequence.*l\.2"):
+        pdf.compile_pdf(tmp_path, tmp_path / "build")
+    (tmp_path / "main.tex").write_text("\\documentclass{article}\\begin{document}see \\ref{nowhere}\\end{document}")
+    with pytest.raises(pdf.PdfError, match="nowhere"):
+        pdf.compile_pdf(tmp_path, tmp_path / "build")
+
+
+@needs_latex
+def test_two_builds_give_the_same_bytes_without_a_line_that_sticks_out(tmp_path):
+    (first, log), (second, _) = (pdf.compile_pdf(place=tmp_path / name) for name in ("one", "two"))
+    assert first.read_bytes() == second.read_bytes()
+    assert pdf.overfull(log) == 0
