@@ -76,7 +76,7 @@ class Evidence:
         rows = self.every.query("k in @ks and lambda_ic in @lambda_ic and model == @model and loss == @loss and metric in @metrics")
         if (rows["note"] != "").any():
             pairs = rows[rows["metric"] == metrics[0]]
-            scope = f"{model}: {pairs['n'].sum()} of {pairs['needed'].sum()} pairs of runs are on record"
+            scope = f"{model}: {pairs['n'].sum()} of {pairs['needed'].sum()} pairs of runs are complete"
             raise NotTestable(scope if (pairs["n"] < pairs["needed"]).any() else f"{scope}, but {rows['note'].max()}")
         return rows
 
@@ -97,6 +97,11 @@ def exact(holds, ours):
 def _far(a, b):
     """Largest difference, relative to the largest value."""
     return float(((a - b).abs().max() / b.abs().max()).detach())
+
+
+def small(value):
+    """A rounding error in words that are the same on every machine."""
+    return f"< {ROUNDING:.0e}" if value < ROUNDING else f"{value:.0e}"
 
 
 def _random(size, draw):
@@ -145,7 +150,7 @@ def initial_state(_):
         t, theta = torch.linspace(0, 10, 101, dtype=torch.float64)[None], _random(spec.trunk.size(2), draw)
         off = max(off, *(abs(jet.value[0, 0].item() - u) for jet, u in zip(spec.ansatz().jets(theta, t), spec.initial_position)))
         least = min(least, softplus(spec.ansatz().latent(theta, t).value[0, 0]).min().item())
-    return exact(off < ROUNDING and least > 0, f"largest deviation at t = 0: {off:.0e}; smallest r - r_min: {least:.0e}")
+    return exact(off < ROUNDING and least > 0, f"deviation at t = 0 {small(off)}; smallest r - r_min: {least:.0e}")
 
 
 def velocities(_):
@@ -155,7 +160,7 @@ def velocities(_):
         free, state = _plain(spec, _random(spec.trunk.size(2), draw), t)
         factor = torch.stack([torch.sigmoid(spec.ansatz().start[0, 0]), torch.ones(1, dtype=torch.float64)])
         off.append(_far(_slope(state, t), factor * spec.gating.jet(t).first * free))
-    return exact(max(off) < ROUNDING, f"largest relative difference {max(off):.0e}")
+    return exact(max(off) < ROUNDING, f"relative difference {small(max(off))}")
 
 
 def sensitivity(_):
@@ -166,7 +171,7 @@ def sensitivity(_):
         scaled = spec.gating.jet(t).value[0, :, None] * free
         latent.append(_far(jacobian(lambda p: ansatz.latent(p[None], t).value[0], theta), scaled))
         physical.append(_far(jacobian(lambda p: ansatz.jets(p[None], t)[0].value[0], theta), scaled[0]))
-    told = f"latent: largest relative difference {max(latent):.0e}; r itself: {max(physical):.2f}, from the softplus"
+    told = f"latent: relative difference {small(max(latent))}; r itself: {max(physical):.2f}, from the softplus"
     return exact(max(latent) < ROUNDING, told)
 
 
@@ -177,7 +182,7 @@ def product_rule(_):
         g, free = spec.gating.jet(t), spec.trunk.jet(spec.trunk.blocks(theta, 2), t[None])
         twice = _slope(_slope(g.value * _plain(spec, theta, t)[0], t), t)
         off.append(_far(g.value * free.second[0] + 2 * g.first * free.first[0] + g.second * free.value[0], twice))
-    return exact(max(off) < ROUNDING, f"largest relative difference {max(off):.0e}")
+    return exact(max(off) < ROUNDING, f"relative difference {small(max(off))}")
 
 
 def _residual(spec, t):
@@ -191,7 +196,7 @@ def kernel(_):
     for spec in SPECS.values():
         jac = jacobian(_residual(spec, t), initial_parameters(spec))
         K, values = jac @ jac.T, torch.linalg.eigvalsh(jac @ jac.T)
-        symmetric, rank = _far(K, K.T), int((values > 1e-12 * values[-1]).sum())
+        symmetric, rank = _far(K, K.T), int((values > 1e-10 * values[-1]).sum())
         parts.append((symmetric < ROUNDING and values[0] > -1e-12 * values[-1] and rank <= jac.shape[1], rank, len(K)))
     told = ", ".join(f"{gate}: rank {rank} of {n}" for gate, (_, rank, n) in zip(SPECS, parts))
     return exact(all(ok for ok, *_ in parts), f"{told}; {jac.shape[1]} parameters")
@@ -340,7 +345,7 @@ CLAIMS = (
           f"{IDENTITY}, against automatic differentiation, random parameters", product_rule, "identity"),
     Claim("kernel", "exact", "Section 2.1",
           "The residual kernel is symmetric, positive semidefinite and of no higher rank than there are parameters",
-          "symmetric to 1e-10, eigenvalues above -1e-12 of the largest, rank counted at 1e-12; 120 times, k = 20, seed 0",
+          "symmetric to 1e-10, eigenvalues above -1e-12 of the largest, rank counted at 1e-10; 120 times, k = 20, seed 0",
           kernel, "by construction"),
     Claim("dynamics", "exact", "Section 2.1", "Under a small gradient step residuals e change by -K e",
           "relative difference below 1e-3 for a step of 1e-6 over the largest eigenvalue", residual_dynamics, "first order"),

@@ -85,7 +85,7 @@ def test_the_other_gate_is_not_a_reproduction():
 def test_one_lacking_baseline_leaves_only_its_claim_open():
     table = claims.evaluate(Made(as_published, without=["baseline"]), FROM_RUNS).set_index("id")
     assert list(table.index[table["verdict"] == "not testable"]) == ["baseline"]
-    assert table.loc["baseline", "reason"] == "baseline: 0 of 60 pairs of runs are on record"
+    assert table.loc["baseline", "reason"] == "baseline: 0 of 60 pairs of runs are complete"
 
 
 def test_changes_of_winner_are_counted():
