@@ -10,7 +10,7 @@ usage: ./run_all.sh [verb] [options]
   (no verb)                 reproduce: run all notebooks on the records; figures, tables, numbers, PDF
       --profile smoke           the whole pipeline from nothing with tiny runs, in build/smoke
       --fresh                   train from nothing into build/fresh; resumes when started again
-      --study table             only the runs behind the published table, with its values beside ours
+      --study table             only the statistics (with --fresh: training those runs), published values beside ours
       --only NN                 only that notebook (may be repeated)
       --workers N, --scheduler ADDRESS   where to train
       --output FOLDER           where results go (default: here, build/smoke or build/fresh)
@@ -40,14 +40,15 @@ setup() {
     python=
   done
   [ -n "$python" ] || die "Python 3.11 is needed (none of python3.11, python3, python is it)"
-  stamp=$(cat environment.yml pyproject.toml | cksum)
+  stamp="$PWD $(cat environment.yml pyproject.toml | cksum)"
   if command -v flock >/dev/null; then exec 9>.venv.lock; flock 9; fi
   if [ "$(cat .venv/stamp 2>/dev/null)" != "$stamp" ]; then
     echo "Setting up .venv from environment.yml (2-3 minutes, once)" >&2
     rm -rf .venv
     "$python" -m venv .venv || die "could not make .venv (on Debian: apt-get install python3-venv)"
     sed -n '/- pip:/,$ s/^ \{6\}- //p' environment.yml >.venv/requirements.txt
-    .venv/bin/python -m pip install -qq --disable-pip-version-check -r .venv/requirements.txt || die "the installation failed; nothing was kept"
+    .venv/bin/python -m pip install -qq --disable-pip-version-check -r .venv/requirements.txt ||
+      { rm -rf .venv; die "the installation failed; nothing was kept"; }
     echo "$stamp" >.venv/stamp
   fi
   exec 9>&-

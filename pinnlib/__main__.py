@@ -17,7 +17,7 @@ def parser():
     add = verbs.add_parser("reproduce", help="(the default) run all notebooks: figures, tables, numbers").add_argument
     add("--profile", default="paper", help="paper (default), or smoke: the whole pipeline with tiny runs, in build/smoke")
     add("--fresh", action="store_true", help="ignore the records and train from nothing, in build/fresh; resumes when started again")
-    add("--study", choices=STUDIES, help="only this study: trains or reads it and prints its tests beside the published ones")
+    add("--study", choices=STUDIES, help="only this study (with --fresh: trained) and the statistics; the published tests are printed beside ours")
     add("--output", metavar="FOLDER", help="where results go, from the repository root (default: the repository itself, build/smoke or build/fresh)")
     add("--only", action="append", default=[], metavar="NN", help="only this notebook; may be repeated")
     add("--workers", type=int, help="local processes for training (default: one per core)")
@@ -85,12 +85,13 @@ def main():
     from .journal import JournalError
     from .pdf import PdfError
     from .pipeline import PipelineError
+    from .sweep import SweepError
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended as by Ctrl-C: kernels and workers are shut down
     options = parser().parse_args()
     try:
         return {"reproduce": reproduce, "sweep": run_sweep, "audit": run_audit}[options.verb](options)
-    except (JournalError, PdfError, PipelineError, ValueError) as error:
+    except (JournalError, PdfError, PipelineError, SweepError, ValueError) as error:
         print(f"run_all.sh: {str(error).replace(f'{ROOT}/', '')}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from .journal import Journal, record_of
-from .named import check, is_number
+from .named import check, is_whole
 from .numerics import NUMERICS, fingerprint, origin
 from .paths import RECORDS
 from .spec import RunSpec
@@ -14,7 +14,7 @@ FEWEST = 5  # seeds needed to speak of a distribution
 VERDICTS = {
     "identical": "same machine and numerics, same bits",
     "consistent": "other machine or numerics, within the recorded distribution over seeds",
-    "not judged": "other machine or numerics, and fewer than five seeds on record to compare with",
+    "not judged": "other machine or numerics, and fewer than five other seeds on record to compare with",
     "MISMATCH": "not what the record says",
 }
 
@@ -23,9 +23,9 @@ def audit(sample=5, models=None, seed=0, folder=RECORDS, progress=None):
     """Retrain `sample` random records (of the given models) and return one row each, with its verdict (see VERDICTS)."""
     records = Journal(folder).load()
     pool = [r for _, r in sorted(records.items()) if r["status"] != "failed" and (models is None or r["spec"]["model"] in models)]
-    check("sample", sample, is_number(sample) and sample == int(sample) and 1 <= sample, "a whole number >= 1")
+    check("sample", sample, is_whole(sample, 1), "a whole number >= 1")
     check("models", models, pool, "such that there are records to audit")
-    chosen = [pool[i] for i in np.random.default_rng(seed).permutation(len(pool))[:sample]]
+    chosen = [pool[i] for i in np.random.default_rng(seed).permutation(len(pool))[: int(sample)]]
     results = train([RunSpec(**record["spec"]) for record in chosen], progress=progress)
     rows = []
     for record, result in zip(chosen, results):
@@ -38,9 +38,10 @@ def audit(sample=5, models=None, seed=0, folder=RECORDS, progress=None):
 
 def _verdict(record, again, records):
     if record["made"]["fingerprint"] == fingerprint() and record["numerics"] == NUMERICS:
-        same = all(record[part] == again[part] for part in ("status", "metrics", "history", "parameters_sha256"))
+        same = all(record[part] == again[part] for part in ("status", "metrics", "history", "frequencies", "parameters", "parameters_sha256"))
         return "identical" if same else "MISMATCH"
-    siblings = [r for r in records.values() if {**r["spec"], "seed": 0} == {**record["spec"], "seed": 0} and r["status"] != "failed"]
+    alike, kin = record["spec"] | {"seed": None}, [r for r in records.values() if r["status"] != "failed" and r["key"] != record["key"]]
+    siblings = [r for r in kin if r["spec"] | {"seed": None} == alike]
     if len(siblings) < FEWEST:
         return "not judged"
     if again["status"] != "ok":

@@ -26,6 +26,7 @@ class Exponential(Gate):
     name = "exp"
 
     def __post_init__(self):
+        super().__post_init__()
         check("alpha", self.alpha, is_number(self.alpha) and self.alpha > 0, "a finite number > 0")
 
     def jet(self, t):

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 
 from .journal import table
-from .named import check
+from .named import check, is_whole
 from .spec import RunSpec
 
 SIX_K = (10, 20, 30, 40, 50, 60)
@@ -28,7 +28,8 @@ class Study:
             for model, (usual, exceptions) in self.seeds.items()
             for lambda_ic in self.lambda_ic
             for k in self.k
-            for seed in range(min(exceptions.get(k, usual), seeds or usual + exceptions.get(k, 0)))
+            for seed in range(exceptions.get(k, usual))
+            if seeds is None or seed < seeds
             for gate in self.gates
         ]
 
@@ -59,6 +60,7 @@ STUDIES = {
 
 def specs_of(*studies, seeds=None, **changes):
     """The distinct runs that the named studies need, in order; options as for `Study.specs`."""
+    check("seeds", seeds, seeds is None or is_whole(seeds, 1), "a whole number >= 1, or None for all")
     for study in studies:
         check("study", study, study in STUDIES, f"one of {', '.join(STUDIES)}")
     return list(dict.fromkeys(spec for study in studies for spec in STUDIES[study].specs(seeds, **changes)))

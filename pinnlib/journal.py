@@ -34,6 +34,10 @@ def _checksum(text):
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def _hash(parameters):
+    return hashlib.sha256(parameters.tobytes()).hexdigest()[:16]
+
+
 def encode(record):
     """A record as its line."""
     rest = json.dumps(record, allow_nan=False)[1:]
@@ -41,15 +45,19 @@ def encode(record):
 
 
 def decode(line):
-    """The record of a line, or None if a byte of it is not as it was written or it is not one of ours."""
+    """The record of a line, or None if a byte of it is not as it was written."""
     match = LINE.fullmatch(line.removesuffix("\n"))
     if not line.endswith("\n") or not match or _checksum(match[2]) != match[1]:
         return None
-    record = json.loads("{" + match[2])
+    return json.loads("{" + match[2])
+
+
+def understood(record):
+    """False for a record whose settings this version of the library does not know, or whose key is not that of its settings."""
     try:
-        return record if RunSpec(**record["spec"]).key == record["key"] else None
+        return RunSpec(**record["spec"]).key == record["key"]
     except (KeyError, TypeError, ValueError):
-        return None
+        return False
 
 
 def _rounded(values, digits):
@@ -65,11 +73,11 @@ def record_of(result, origin):
         "numerics": NUMERICS,
         "status": result.status,
         "spec": dataclasses.asdict(result.spec),
-        "metrics": {name: value if finite else None for name, value in result.metrics.items()},
+        "metrics": {name: value if math.isfinite(value) else None for name, value in result.metrics.items()},
         "frequencies": _rounded(result.frequencies, 7) if finite and result.frequencies is not None else None,
         "history": {name: (list(column) if name == "update" else _rounded(column, 5)) for name, column in result.history.items()},
         "parameters": [float(str(p)) for p in parameters] if finite and len(parameters) <= LARGEST_KEPT else None,
-        "parameters_sha256": hashlib.sha256(parameters.tobytes()).hexdigest()[:16],
+        "parameters_sha256": _hash(parameters),
         "seconds": round(result.seconds, 3),
         "made": origin,
     }
@@ -86,6 +94,8 @@ def result_of(record):
         raise ValueError(f"record {record['key']} ({record['status']}) holds no parameters; train({record['spec']}) makes them again")
     spec = RunSpec(**record["spec"])
     parameters = np.array(record["parameters"], dtype=spec.precision)
+    if _hash(parameters) != record["parameters_sha256"]:
+        raise ValueError(f"record {record['key']}: its parameters are not those that were trained")
     return Result(spec, record["status"], record["metrics"], pd.DataFrame(record["history"]), parameters, record["seconds"])
 
 
@@ -94,30 +104,36 @@ class Journal:
 
     def __init__(self, folder=RECORDS):
         self.folder = folder
-        self.aside = folder / "set-aside.txt"
+        self.aside = folder / "set-aside" / "lines.txt"
 
     def files(self):
         return sorted(self.folder.glob("*.jsonl"))
 
     def scan(self):
-        """(good records by key, [(file, line number, line)] that are torn or altered). The newest numerics wins, in any order of lines."""
-        good, damaged = {}, []
+        """(good records by key, torn or altered lines, sound records that this version does not understand), as (file, number, line).
+
+        Of several records of a run the newest numerics wins, in any order of lines.
+        """
+        good, damaged, foreign = {}, [], []
         for path in self.files():
             with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
                 for number, line in enumerate(lines, 1):
                     record = decode(line)
                     if record is None:
                         damaged.append((path, number, line))
-                    elif record["key"] not in good or _rank(record) > _rank(good[record["key"]]):
-                        good[record["key"]] = record
-        return good, damaged
+                    elif not understood(record):
+                        foreign.append((path, number, line))
+                    else:
+                        _keep_better(good, record)
+        return good, damaged, foreign
 
     def load(self):
         """Good records by key; the damaged ones are named in a warning and left out."""
-        good, damaged = self.scan()
+        good, damaged, foreign = self.scan()
         if damaged:
-            places = ", ".join(f"{path.name}:{number}" for path, number, _ in damaged)
-            warnings.warn(f"{len(damaged)} damaged record(s) left out: {places}; a sweep sets them aside and trains them again", stacklevel=2)
+            warnings.warn(f"damaged records left out: {_places(damaged)}; a sweep sets them aside and trains them again", stacklevel=2)
+        if foreign:
+            warnings.warn(f"records with settings that this version does not know, left alone: {_places(foreign)}", stacklevel=2)
         return good
 
     @contextlib.contextmanager
@@ -139,13 +155,14 @@ class Writer:
 
     def __init__(self, journal):
         self.journal = journal
-        self.records, damaged = journal.scan()
-        self.damaged = [f"{path.name}:{number}" for path, number, _ in damaged]
+        self.records, damaged, _ = journal.scan()
+        self.damaged = _places(damaged)
         with _clear_errors(journal.folder):
             self._set_aside(damaged)
 
     def _set_aside(self, damaged):
         if damaged:
+            self.journal.aside.parent.mkdir(exist_ok=True)
             with open(self.journal.aside, "a", encoding="utf-8") as aside:
                 aside.writelines(f"{path.name}:{number}: {line.rstrip()}\n" for path, number, line in damaged)
                 _to_disk(aside)
@@ -163,7 +180,7 @@ class Writer:
             name = "_".join(spec[field].partition("(")[0] for field in ("model", "gate", "loss"))
             with _clear_errors(self.journal.folder):
                 self._append(self.journal.folder / f"{name}.jsonl", encode(record).encode())
-            self.records[record["key"]] = record
+            _keep_better(self.records, record)
 
     @staticmethod
     def _append(path, data):
@@ -179,7 +196,16 @@ class Writer:
 
 
 def _rank(record):
-    return record["status"] != "failed", record["numerics"], record["parameters_sha256"] if "parameters_sha256" in record else ""
+    return record["status"] != "failed", record["numerics"], record.get("parameters_sha256", "")
+
+
+def _keep_better(records, record):
+    if record["key"] not in records or _rank(record) > _rank(records[record["key"]]):
+        records[record["key"]] = record
+
+
+def _places(lines):
+    return ", ".join(f"{path.name}:{number}" for path, number, _ in lines)
 
 
 def _to_disk(file):
@@ -208,9 +234,9 @@ def table(records):
 
 
 def mixed_versions(frame):
-    """A sentence if the rows were made by more than one version of the numerics, else an empty string."""
+    """A sentence if not all rows were made by the present version of the numerics, else an empty string."""
     counts = frame["numerics"].value_counts().sort_index()
-    if len(counts) <= 1:
+    if set(counts.index) <= {NUMERICS}:
         return ""
-    told = ", ".join(f"{n} by version {version}" for version, n in counts.items())
-    return f"Mixed numerics: {told}. './run_all.sh sweep --older' trains the older ones again."
+    told = ", ".join(f"{n} by version {version:g}" for version, n in counts.items())
+    return f"Mixed numerics: {told} (now: {NUMERICS}). './run_all.sh sweep --older' trains the older ones again."

@@ -9,6 +9,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def digest(path):
     """Short content hash of a file, of a notebook's code (its outputs are not inputs), or of the visible files of a folder."""
+    if not path.exists():
+        return "absent"
     if path.is_dir():
         files = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
         data = "\0".join(f"{p.name} {digest(p)}" for p in files).encode()
@@ -30,11 +32,9 @@ def stale(manifest):
     reasons = []
     for part, verb in (("code", "changed"), ("read", "changed"), ("written", "altered since it was made")):
         for name, known in manifest[part].items():
-            path = ROOT / name
-            if not path.exists():
-                reasons.append(f"{name} is gone")
-            elif digest(path) != known:
-                reasons.append(f"{name} {verb}")
+            now = digest(ROOT / name)
+            if now != known:
+                reasons.append(f"{name} is gone" if now == "absent" else f"{name} {verb}")
     return reasons
 
 

@@ -17,7 +17,8 @@ def error_metrics(system, q, q_ref):
     size, norm = np.linalg.norm(e, axis=0), np.linalg.norm
     metrics = {"rel_l2_u": norm(e) / norm(q_ref), "max_ae_u": size.max()}
     for name, error, ref in zip(system.components, e, q_ref):
-        metrics |= {f"rel_l2_{name}": norm(error) / norm(ref), f"max_ae_{name}": np.abs(error).max()}
+        relative = norm(error) / norm(ref) if ref.any() else np.nan  # undefined for a component that rests at zero
+        metrics |= {f"rel_l2_{name}": relative, f"max_ae_{name}": np.abs(error).max()}
     return {name: float(value) for name, value in metrics.items()}
 
 

@@ -9,7 +9,7 @@ import torch
 
 from .jets import Jet, product, softplus
 from .kernels import FourierSeries, TanhNetwork
-from .named import Named, check
+from .named import Named, check, is_number, is_whole
 
 
 def inverse_softplus(y):
@@ -29,7 +29,7 @@ class Trunk(Named):
         raise NotImplementedError
 
     def initial(self, components, generator):
-        """Name → initial block, float64, drawn from `generator`."""
+        """Name → initial block, drawn from `generator`; blocks that `shapes` does not name are left out."""
         raise NotImplementedError
 
     def jet(self, parameters, t):
@@ -60,8 +60,16 @@ class Fourier(Trunk):
     trainable = False
 
     def __post_init__(self):
-        ok = isinstance(self.bands, tuple) and self.bands and all(0 < lo <= hi < math.inf and n >= 1 for lo, hi, n in self.bands)
-        check("bands", self.bands, ok, "a tuple of (low, high, count) with 0 < low <= high and count >= 1")
+        super().__post_init__()
+        ok = isinstance(self.bands, (tuple, list)) and self.bands and all(map(self._is_band, self.bands))
+        check("bands", self.bands, ok, "a tuple of (low, high, count) with 0 < low <= high and a whole count >= 1")
+        bands = tuple((float(low), float(high), int(count)) for low, high, count in self.bands)
+        object.__setattr__(self, "bands", bands)
+
+    @staticmethod
+    def _is_band(band):
+        triple = isinstance(band, (tuple, list)) and len(band) == 3 and all(map(is_number, band))
+        return triple and 0 < band[0] <= band[1] and is_whole(band[2], 1)
 
     @cached_property
     def start(self):
@@ -111,7 +119,8 @@ class MLP(Trunk):
     def __post_init__(self):
         for field in ("hidden", "depth"):
             value = getattr(self, field)
-            check(field, value, isinstance(value, int) and value >= 1, "a whole number >= 1")
+            check(field, value, is_whole(value, 1), "a whole number >= 1")
+            object.__setattr__(self, field, int(value))
 
     def shapes(self, components):
         widths = [1] + [self.hidden] * self.depth + [components]
@@ -124,7 +133,7 @@ class MLP(Trunk):
         blocks, bound = {}, None
         for name, shape in self.shapes(components).items():
             bound = 1 / math.sqrt(shape[1]) if name.startswith("weight") else bound  # bias: that of its weight
-            blocks[name] = torch.empty(shape).uniform_(-bound, bound, generator=generator)
+            blocks[name] = torch.empty(shape, dtype=torch.float32).uniform_(-bound, bound, generator=generator)
         return blocks
 
     def jet(self, parameters, t):

@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import math
+import numbers
 
 
 def check(field, value, ok, allowed):
@@ -12,14 +13,27 @@ def check(field, value, ok, allowed):
 
 
 def is_number(value):
-    """True for a finite real number that is not a bool."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    """True for a finite real number, NumPy's included, that is not a bool."""
+    try:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond any float
+        return False
+
+
+def is_whole(value, least):
+    """True for a whole number of at least `least`."""
+    return is_number(value) and value == int(value) and value >= least
 
 
 class Named:
     """Mixin of frozen dataclasses: `str(x)` is `name`, or `name(field=value)` for the fields that differ from their default."""
 
     name: str
+
+    def __post_init__(self):
+        for f in dataclasses.fields(self):  # one form for equal numbers: alpha=2 and alpha=2.0 are the same object and the same text
+            if isinstance(f.default, float) and is_number(getattr(self, f.name)):
+                object.__setattr__(self, f.name, float(getattr(self, f.name)) + 0.0)
 
     def __str__(self):
         told = [f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self) if getattr(self, f.name) != f.default]

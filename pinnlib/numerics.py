@@ -3,6 +3,7 @@
 import hashlib
 import json
 import platform
+import subprocess
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import torch
 
 import pinnlib
 
+from .paths import ROOT
 from .spec import RunSpec
 from .training import train_batch
 
@@ -49,12 +51,26 @@ def machine():
     return f"{kind} {torch.backends.cpu.get_cpu_capability()} torch {torch.__version__} numba {numba.__version__}"
 
 
+def commit():
+    """The last commit that touched the library or the records, with a + where the library differs from it, or 'unknown'."""
+    git = ["git", "-C", ROOT]
+    paths = ["--", "pinnlib", "data/records"]
+    try:
+        head = subprocess.run([*git, "log", "-1", "--format=%h", "--abbrev=12", *paths], capture_output=True, text=True, check=True)
+        changed = subprocess.run([*git, "status", "--porcelain", "--", "pinnlib"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return head.stdout.strip() + "+" * bool(changed)
+
+
+@lru_cache(maxsize=1)
 def origin():
-    """Where a record was made, without its commit."""
+    """Where a record is made: versions, processor, fingerprint, commit."""
     return {
         "pinnlib": pinnlib.__version__,
         "torch": torch.__version__,
         "numba": numba.__version__,
         "cpu": cpu(),
         "fingerprint": fingerprint(),
+        "commit": commit(),
     }

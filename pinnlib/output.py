@@ -7,8 +7,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 from .manifest import digest, relative
+from .numerics import commit
 from .paths import NOTEBOOKS, ROOT
-from .sweep import commit
 
 
 class Output:
@@ -22,7 +22,7 @@ class Output:
 
     def reads(self, *paths):
         """Declare inputs other than the library and the notebook: files, or folders such as that of the records."""
-        self._read |= {relative(path): digest(path) for path in paths if path.exists()}
+        self._read |= {relative(path): digest(path) for path in paths}
 
     def figure(self, figure, name):
         """Save figures/<name>.png (for screens) and .pdf (for the paper), the same bytes for the same picture."""

@@ -8,6 +8,7 @@ import time
 import nbformat
 import pandas as pd
 import papermill
+from nbclient.exceptions import DeadKernelError
 from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 
@@ -54,10 +55,13 @@ def check_parameters(notebook, given):
 def plan(profile="paper", only=(), fresh=False, study=None, **options):
     """[(notebook, parameters)] for a call of ./run_all.sh, checked; an option must mean something to at least one notebook."""
     check("profile", profile, profile in PROFILES, f"one of {', '.join(PROFILES)}")
-    shared = PROFILES[profile] | (FRESH if fresh and profile == "paper" else {})
-    asked = {name: value for name, value in options.items() if value is not None} | ({"studies": [study]} if study else {})
+    check("fresh", fresh, not fresh or profile == "paper", "left out with another profile than paper")
+    shared = PROFILES[profile] | (FRESH if fresh else {})
+    trains = shared.get("train_missing", False)
+    asked = {name: value for name, value in options.items() if value is not None} | ({"studies": [study]} if study and trains else {})
+    of_study = ("02", "03") if trains else ("03",)  # of the committed records, only the statistics: the rest would lose the other studies
     steps = []
-    for notebook in numbered(only or (("02", "03") if study else ())):
+    for notebook in numbered(only or (of_study if study else ())):
         own = own_parameters(notebook)
         given = {name: value for name, value in (shared | asked).items() if name in own}
         check_parameters(notebook, given)
@@ -87,6 +91,10 @@ def run(steps, profile="paper", say=print):
         except PapermillExecutionError as error:
             where = f"{notebook.stem}, cell {error.cell_index + 1} (In [{error.exec_count}])"
             raise PipelineError(f"{where}: {error.ename}: {error.evalue}\nthe executed notebook is kept: {relative(executed)}") from None
+        except DeadKernelError:
+            reached = sum(cell.get("execution_count") is not None for cell in nbformat.read(executed, as_version=4).cells)
+            told = f"{notebook.stem}: its kernel died after In [{reached}] (out of memory?)"
+            raise PipelineError(f"{told}\nthe executed notebook is kept: {relative(executed)}") from None
         html, _ = HTMLExporter().from_filename(str(executed))
         executed.with_suffix(".html").write_text(html, encoding="utf-8")
         done.append((notebook, executed, parameters, time.monotonic() - began))

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 
 import torch
@@ -10,7 +11,7 @@ import torch
 from .gates import GATES, check_admissible
 from .losses import LOSSES
 from .models import MODELS, Ansatz
-from .named import check, is_number, lookup
+from .named import check, is_number, is_whole, lookup
 from .reference import reference
 from .systems import SYSTEMS
 
@@ -46,26 +47,26 @@ class RunSpec:
     system: str = "spring_pendulum"
 
     def __post_init__(self):
+        check("system", self.system, not re.search(r"\bk *=", str(self.system)), "given without k, which is a field of its own")
         for field, registry in (("model", MODELS), ("gate", GATES), ("system", SYSTEMS)):
             self._set(field, str(lookup(field, registry, getattr(self, field))))
-        check("system", self.system, "k=" not in self.system, "given without k, which is a field of its own")
         for field, known in (("loss", LOSSES), ("precision", PRECISIONS)):
             value = getattr(self, field)
             check(field, value, isinstance(value, str) and value in known, f"one of {', '.join(known)}")
         for field, (allowed, ok) in NUMBERS.items():
             value = getattr(self, field)
             check(field, value, is_number(value) and ok(value), f"a finite number {allowed}")
-            self._set(field, float(value))
+            self._set(field, float(value) + 0.0)  # and no negative zero
         for field, least in WHOLE.items():
             value = getattr(self, field)
-            check(field, value, is_number(value) and value == int(value) and value >= least, f"a whole number >= {least}")
+            check(field, value, is_whole(value, least), f"a whole number >= {least}")
             self._set(field, int(value))
         components = self.dynamics.components
         for field in ("initial_position", "initial_velocity"):
             value = getattr(self, field)
             ok = isinstance(value, (tuple, list)) and len(value) == len(components) and all(map(is_number, value))
             check(field, value, ok, f"one finite number for each of {', '.join(components)}")
-            self._set(field, tuple(map(float, value)))
+            self._set(field, tuple(float(x) + 0.0 for x in value))
         for name, start, positive in zip(components, self.initial_position, self.dynamics.positive):
             ok = not positive or start > self.dynamics.floor
             check("initial_position", self.initial_position, ok, f"such that {name} > {self.dynamics.floor}")

@@ -50,13 +50,12 @@ class SpringPendulum(System):
     angular = (False, True)
 
     def __post_init__(self):
+        super().__post_init__()
         for f in fields(self):
-            value = getattr(self, f.name)
-            if isinstance(value, torch.Tensor):  # a batch of already checked systems
-                continue
-            least, allowed = {"k": (0, "> 0"), "m": (0, "> 0"), "L0": (0, "> 0")}.get(f.name, (None, ">= 0"))
-            ok = is_number(value) and (value > 0 if least == 0 else value >= 0)
-            check(f.name, value, ok, f"a finite number {allowed}")
+            value, strict = getattr(self, f.name), f.name in ("k", "m", "L0")
+            if not isinstance(value, torch.Tensor):  # those are batches of already checked systems
+                ok = is_number(value) and (value > 0 if strict else value >= 0)
+                check(f.name, value, ok, f"a finite number {'>' if strict else '>='} 0")
 
     def acceleration(self, q, v):
         (r, theta), (r_t, theta_t) = q, v

@@ -171,7 +171,7 @@ def _result(spec, i, final, history, seconds, snapshots):
     parameters = final[i].copy()
     rows = pd.DataFrame([{name: v if name == "update" else float(v[i]) for name, v in row.items()} for row in history])
     metrics = evaluate(spec, parameters)
-    status = "ok" if np.isfinite(parameters).all() and np.isfinite(list(metrics.values())).all() else "diverged"
+    status = "ok" if np.isfinite(parameters).all() and np.isfinite(metrics["rel_l2_u"] + metrics["residual_max"]) else "diverged"
     if status == "diverged":
         metrics = dict.fromkeys(metrics, float("nan"))
     return Result(spec, status, metrics, rows, parameters, seconds, snapshots)

@@ -14,7 +14,7 @@ from test_records import essence
 
 from pinnlib import RunSpec
 from pinnlib.journal import Journal
-from pinnlib.sweep import sweep
+from pinnlib.sweep import SweepError, _cluster, sweep
 
 SPECS = [RunSpec(model=m, gate=g, k=10 + 3 * k, seed=s, steps=150) for m in ("adaptive", "fixed") for g in ("exp", "linear") for k in range(6) for s in range(3)]
 CODE = """
@@ -126,10 +126,33 @@ def test_a_real_scheduler_with_a_worker_killed_in_the_middle(tmp_path, undisturb
     assert essence(Journal(folder).load()) == undisturbed
 
 
-@pytest.mark.parametrize("workers", [0.5, -1, "two"])
+@pytest.mark.parametrize("workers", [0, 0.5, -1, "two"])
 def test_bad_workers_are_refused(workers, tmp_path):
     with pytest.raises(ValueError, match="workers="):
         sweep(SPECS, tmp_path, workers=workers)
+
+
+def test_our_scheduler_and_workers_listen_on_loopback_only():
+    with _cluster(SPECS, 2, None) as client:
+        assert len(client.scheduler_info()["workers"]) == 2
+        family = [psutil.Process(), *psutil.Process().children(recursive=True)]
+        listening = [c.laddr.ip for p in family for c in p.net_connections("inet") if c.status == psutil.CONN_LISTEN]
+    assert listening and set(listening) <= {"127.0.0.1", "::1"}
+
+
+def test_nobody_at_the_scheduler_is_said_plainly(tmp_path, monkeypatch):
+    import dask
+
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), pytest.raises(SweepError, match="no Dask scheduler answers at tcp://127.0.0.1:1"):
+        sweep(SPECS[:1], tmp_path, scheduler="tcp://127.0.0.1:1")
+
+
+def test_the_bar_counts_work_and_runs(tmp_path, capsys):
+    specs = [RunSpec(steps=5, points=20, seed=s) for s in range(3)]
+    sweep(specs[:1], tmp_path, workers=1)
+    sweep(specs, tmp_path, workers=1, progress=True)
+    shown = capsys.readouterr().err
+    assert "1/3 runs" in shown and "3/3 runs" in shown and "100%" in shown and "left]" in shown
 
 
 def test_a_run_asked_for_twice_is_trained_once(tmp_path):
