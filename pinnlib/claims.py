@@ -296,9 +296,16 @@ def transitional(evidence):
 
 
 def crossovers(evidence):
-    winners = evidence.cells(tuple(range(60, 140, 10))).sort_values("k").groupby("metric")["winner"].agg(list)
-    changes = {metric: sum(a != b for a, b in zip(w, w[1:])) for metric, w in winners.items()}
-    return graded((n >= 2 for n in changes.values()), ", ".join(f"{n} in {metric}" for metric, n in changes.items()) + " from k=60 to 130")
+    rows = evidence.cells(tuple(range(60, 140, 10))).sort_values("k")
+    by_mean = np.where(rows["mean_linear"] < rows["mean_exp"], "linear", "exp")  # told beside, decides nothing
+    count = {"median": _changes(rows["winner"], rows["metric"]), "mean": _changes(pd.Series(by_mean, rows.index), rows["metric"])}
+    told = "; ".join(f"by {by}: " + ", ".join(f"{n} in {metric}" for metric, n in found.items()) for by, found in count.items())
+    return graded(count["median"] >= 2, f"changes of winner from k=60 to 130, {told}")
+
+
+def _changes(winners, metrics):
+    """How often the winner changes along k, per metric."""
+    return winners.groupby(metrics).agg(lambda w: sum(a != b for a, b in zip(w, w[1:])))
 
 
 def same_without_penalty(evidence):
