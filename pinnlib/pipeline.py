@@ -86,7 +86,7 @@ def run(steps, profile="paper", say=print):
         executed, began = folder / notebook.name, time.monotonic()
         say(f"[{i}/{len(steps)}] {notebook.stem} {parameters or ''}")
         try:
-            options = {"kernel_name": "python3", "progress_bar": False, "cwd": str(ROOT), "extra_arguments": ["--log-level=40"]}
+            options = {"kernel_name": "python3", "progress_bar": False, "cwd": str(ROOT), "extra_arguments": ["--log-level=50"]}
             papermill.execute_notebook(str(notebook), str(executed), parameters, **options)
         except PapermillExecutionError as error:
             where = f"{notebook.stem}, cell {error.cell_index + 1} (In [{error.exec_count}])"
