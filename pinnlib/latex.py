@@ -89,7 +89,8 @@ def longtable(frame, widths, caption, label):
     columns = "@{}" + "".join(rf">{{\raggedright\arraybackslash}}p{{{width}\linewidth}}" for width in widths) + "@{}"
     head = "\n".join([r"\toprule", _head(frame), r"\midrule"])
     start = rf"\begin{{longtable}}{{{columns}}}\caption{{{caption}}}\label{{{label}}}\\"
-    return "\n".join([start, head, r"\endfirsthead", head, r"\endhead", r"\bottomrule", r"\endfoot", rows(frame, r" \\ \addlinespace"), r"\end{longtable}"])
+    repeated = [head, r"\endfirsthead", head, r"\endhead", r"\bottomrule", r"\endfoot"]
+    return "\n".join([start, *repeated, rows(frame, r" \\ \addlinespace"), r"\end{longtable}"])
 
 
 def _head(frame):
