@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pinnlib import claims, latex, stats
+from pinnlib import claims, disagreements, evidence, latex, stats
 from pinnlib.grids import runs_of, specs_of
 from pinnlib.paths import ROOT
 
@@ -13,7 +13,7 @@ FROM_RUNS = [claim for claim in claims.CLAIMS if claim not in EXACT]
 NAMES = {claim.id: claim for claim in claims.CLAIMS}
 
 
-class Made(claims.Evidence):
+class Made(evidence.Evidence):
     """Runs made up for the test: `error(row)` gives both metrics; baseline runs can be left out."""
 
     def __init__(self, error, seeds=20, without=()):
@@ -55,12 +55,12 @@ def test_what_needs_no_training_is_decided_by_computation(claim):
 
 @pytest.mark.parametrize("claim", FROM_RUNS, ids=lambda claim: claim.id)
 def test_without_records_nothing_is_decided(claim):
-    with pytest.raises(claims.NotTestable, match="0 of"):
-        claim.check(claims.Evidence({}))
+    with pytest.raises(evidence.NotTestable, match="0 of"):
+        claim.check(evidence.Evidence({}))
 
 
 def test_two_seeds_are_too_few_and_said_to_be():
-    with pytest.raises(claims.NotTestable, match="too few seeds"):
+    with pytest.raises(evidence.NotTestable, match="too few seeds"):
         NAMES["every-seed"].check(Made(as_published, seeds=2))
 
 
@@ -96,20 +96,20 @@ def test_changes_of_winner_are_counted():
 
 def test_losses_are_compared_where_both_are_complete(good):
     flipped = Made(lambda row: 1 / as_published(row) if row.loss == "mse" else as_published(row))
-    same, other = claims.losses(good), claims.losses(flipped)
+    same, other = disagreements.losses(good), disagreements.losses(flipped)
     assert same["same"].dropna().all() and not other["same"].dropna().any()
     assert same["same"].isna().sum() == 14  # without penalty the balanced loss stops at k = 60
-    assert claims.winners(other, "mse", 50) == "exp at k = 50, 60, 70, 80, 90, 100, 110, 120, 130; linear at k = 10, 20, 30, 40"
-    consequences = claims.disagreements(flipped).set_index("id")["consequence"]
+    assert disagreements.winners(other, "mse", 50) == "exp at k = 50, 60, 70, 80, 90, 100, 110, 120, 130; linear at k = 10, 20, 30, 40"
+    consequences = disagreements.disagreements(flipped).set_index("id")["consequence"]
     assert "another gate wins by median in 38 of 38" in consequences["loss"]
-    assert "open" in claims.disagreements(claims.Evidence({})).set_index("id")["consequence"]["loss"]
+    assert "open" in disagreements.disagreements(evidence.Evidence({})).set_index("id")["consequence"]["loss"]
 
 
 def test_ledger_on_file_is_the_ledger_of_the_code():
     filed = pd.read_csv(ROOT / "data" / "claims.csv", keep_default_na=False)
     assert list(filed["id"]) == [claim.id for claim in claims.CLAIMS]
     assert list(filed["rule"]) == [claim.rule for claim in claims.CLAIMS]
-    assert set(filed["verdict"]) <= set(claims.VERDICTS)
+    assert set(filed["verdict"]) <= set(evidence.VERDICTS)
     open_ = filed["verdict"] == "not testable"
     assert filed.loc[open_, "reason"].ne("").all() and filed.loc[~open_, "ours"].ne("").all()
 

@@ -1,0 +1,99 @@
+"""Where the paper's text and the released code disagree, or the text is silent, and what that was measured to change."""
+
+from typing import Callable, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+
+from . import stats
+from .identities import SPECS, _random, frequencies
+from .journal import result_of
+
+
+def losses(evidence):
+    """Adaptive model, per λ, metric and k: winner under both losses, and "exp 2.16*" (median ratio linear/exp) or "12/20" (pairs)."""
+    rows = evidence.every.query("model == 'adaptive'")
+    star = np.where(rows["p_holm"] < stats.LEVEL, "*", "")
+    value = rows["winner"] + np.exp(rows["median_log_ratio"]).map(" {:.2f}".format) + star
+    pairs = rows["n"].astype(str) + "/" + rows["needed"].astype(str)
+    rows = rows.assign(winner=rows["winner"].where(rows["note"] == ""), text=value.where(rows["winner"] != "", pairs))
+    wide = rows.pivot(index=["lambda_ic", "metric", "k"], columns="loss", values=["winner", "text"])
+    wide.columns = [f"{name}_{loss}" for name, loss in wide.columns]
+    decided = wide["winner_balanced"].notna() & wide["winner_mse"].notna()
+    return wide.assign(same=(wide["winner_balanced"] == wide["winner_mse"]).astype("boolean").where(decided)).reset_index()
+
+
+def winners(table, loss, lambda_ic, metric="rel_l2_u"):
+    """Which gate wins where, in words, from `losses`: "exp at k = 10, 20; linear at k = 30; open at k = 40"."""
+    part = table.query("lambda_ic == @lambda_ic and metric == @metric").dropna(subset=f"text_{loss}")
+    groups = part.groupby(part[f"winner_{loss}"].fillna("open"))["k"]
+    return "; ".join(f"{gate} at k = {', '.join(map('{:g}'.format, ks))}" for gate, ks in groups)
+
+
+def _loss_matters(evidence):
+    table = losses(evidence)
+    known = table["same"].dropna()
+    if not len(known):
+        return f"open: of {table['text_balanced'].count()} comparisons none is complete under both losses"
+    told = f"another gate wins by median in {(~known).sum()} of {len(known)} comparisons (λ, k, metric) complete under both losses"
+    written = stats.beside_published(stats.gate_tests(evidence.runs("as_written")))[["same_winner", "same_significance"]].dropna()
+    return f"{told}; of the published rows {written.all(axis=1).sum()} of {len(written)} come out again under the loss of the text"
+
+
+def _seeding(evidence):
+    inside = evidence.table[["mean_exp_inside", "mean_linear_inside"]].stack().dropna()
+    return f"not separable from chance; {inside.sum()} of {len(inside)} published means lie inside our 95% intervals"
+
+
+def _twenty_points(_):
+    spec = SPECS["exp"]
+    first = spec.ansatz().jets(_random(spec.trunk.size(2), 0), torch.zeros(1, 20, dtype=torch.float64))[1].first[0]
+    return f"none: the twenty values differ by {np.ptp(first.numpy()):g}, so that their mean is the value at one point"
+
+
+def _discrete_norm(evidence):
+    """‖e‖/‖u‖ over the grid against the same with the trapezoidal rule, for the runs of seed 0 behind the table."""
+    off = []
+    for spec in (s for s in evidence.specs("table") if s.seed == 0 and evidence.records.get(s.key, {}).get("status") == "ok"):
+        state, truth = result_of(evidence.records[spec.key]).predict(spec.reference.t), spec.reference.q
+        angle = state["theta"] - truth[1]
+        error = (state["r"] - truth[0]) ** 2 + np.arctan2(np.sin(angle), np.cos(angle)) ** 2
+        square = np.array([error, (truth**2).sum(axis=0)])
+        (error, size), (error_t, size_t) = square.sum(axis=1), np.trapezoid(square, spec.reference.t, axis=1)
+        off.append(abs(np.sqrt(error * size_t / size / error_t) - 1))
+    return f"at most {100 * max(off):.2g}% of the error in {len(off)} runs" if off else "open: no run of the table with seed 0 is on record"
+
+
+class Disagreement(NamedTuple):
+    id: str
+    kind: str  # contradiction: text and code differ; unsaid: the text is silent
+    text: str
+    code: str
+    ours: str
+    consequence: Callable
+
+
+DISAGREEMENTS = (
+    Disagreement("loss", "contradiction", "mean-square residual", "each residual divided by a moving average of its own RMS (balanced)",
+                 "both: balanced everywhere, mse as a study of its own", _loss_matters),
+    Disagreement("seeding", "contradiction", "gates share random seeds", "the seed is set after the network is built",
+                 "seed first: one stream for weights, one for points, the same for both gates", _seeding),
+    Disagreement("norm", "contradiction", "integral over time", "discrete norm over the 2000 points", "discrete norm", _discrete_norm),
+    Disagreement("ic-points", "unsaid", "20 initial-condition points", "all of them are t = 0", "one point t = 0", _twenty_points),
+    Disagreement("initial-state", "unsaid", "not given", "r = 1, θ = 0.2, at rest", "the same",
+                 lambda _: "none measured: other starts were not trained"),
+    Disagreement("initialisation", "unsaid", "not given", "head N(0, 0.01), bias 0; frequencies as softplus of a free parameter",
+                 "the same",
+                 lambda _: "none measured: other initialisations were not trained"),
+    Disagreement("frequencies", "unsaid", "16 + 16 frequencies", "both bands contain 5.0", "the same", lambda _: frequencies(_).ours),
+    Disagreement("kept", "unsaid", "not given", "final parameters, not the best", "the same",
+                 lambda _: "none measured: only final parameters are recorded"),
+    Disagreement("stiffness", "unsaid", "k elsewhere not listed", "not known to us", "k = 10, 20, ..., 130",
+                 lambda evidence: f"{evidence.runs('main', 'no_penalty', 'expanded').shape[0]} runs with our choice of k"),
+)  # fmt: skip
+
+
+def disagreements(evidence):
+    """One row per disagreement, with what it was measured to change."""
+    return pd.DataFrame([d._asdict() | {"consequence": d.consequence(evidence)} for d in DISAGREEMENTS])

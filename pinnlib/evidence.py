@@ -1,0 +1,78 @@
+"""What a claim is, what it is checked against, and what is found."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Callable, NamedTuple
+
+from . import stats
+from .grids import runs_of, specs_of
+
+VERDICTS = ("reproduced", "partly", "not reproduced", "not testable")
+
+
+class NotTestable(Exception):
+    """Why a claim cannot be decided from what there is."""
+
+
+class Finding(NamedTuple):
+    verdict: str
+    ours: str
+    interval: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim; `check` takes the Evidence and gives a Finding, or raises NotTestable."""
+
+    id: str
+    kind: str  # exact, semi-quantitative, statistical, qualitative
+    where: str  # in the paper
+    wording: str
+    rule: str
+    check: Callable
+    published: str = ""
+
+
+class Evidence:
+    """What claims are checked against: the runs of the studies, at most `seeds` seeds of `steps` updates each."""
+
+    def __init__(self, records, seeds=20, steps=5000):
+        self.records, self._size = records, {"seeds": seeds, "steps": steps}
+
+    def specs(self, *studies):
+        return specs_of(*studies, **self._size)
+
+    def runs(self, *studies):
+        return runs_of(self.specs(*studies), self.records)
+
+    @cached_property
+    def table(self):
+        """Our eight tests beside the published ones."""
+        return stats.beside_published(stats.gate_tests(self.runs("table")))
+
+    @cached_property
+    def every(self):
+        """The test and the median log-ratio at every k of every study."""
+        frame = self.runs("main", "no_penalty", "expanded", "as_written")
+        sizes = stats.effect_sizes(frame, ks=None, effects=["median_log_ratio"]).drop(columns=["n", "needed"])
+        return stats.gate_tests(frame, ks=None).merge(sizes, on=stats.TEST, validate="1:1")
+
+    def cells(self, ks, lambda_ic=(50,), model="adaptive", loss="balanced", metrics=stats.METRICS):
+        """The rows of `every` for these cells, all of them complete; else NotTestable, with the counts."""
+        rows = self.every.query("k in @ks and lambda_ic in @lambda_ic and model == @model and loss == @loss and metric in @metrics")
+        if (rows["note"] != "").any():
+            pairs = rows[rows["metric"] == metrics[0]]
+            scope = f"{model}: {pairs['n'].sum()} of {pairs['needed'].sum()} pairs of runs are complete"
+            raise NotTestable(scope if (pairs["n"] < pairs["needed"]).any() else f"{scope}, but {rows['note'].max()}")
+        return rows
+
+
+def graded(holds, ours, **more):
+    """Reproduced if all parts hold, not reproduced if none does, else partly."""
+    holds = list(holds)
+    return Finding("reproduced" if all(holds) else "partly" if any(holds) else "not reproduced", ours, **more)
+
+
+def exact(holds, ours):
+    return Finding("reproduced" if holds else "not reproduced", ours)

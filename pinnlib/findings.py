@@ -1,0 +1,96 @@
+"""The statistical and qualitative claims, from the runs."""
+
+import numpy as np
+import pandas as pd
+
+from . import stats
+from .evidence import Finding, NotTestable, graded
+from .grids import SIX_K
+
+
+def table_row(evidence, lambda_ic, k, metric):
+    row = evidence.table.set_index(["lambda_ic", "k", "metric"]).loc[(lambda_ic, k, metric)]
+    if row["note"]:
+        raise NotTestable(row["note"])
+    inside = ", ".join(f"{gate} {'yes' if row[f'mean_{gate}_inside'] else 'no'}" for gate in ("exp", "linear"))
+    interval = ", ".join(f"{gate} {row[f'mean_{gate}_low']:.3f} to {row[f'mean_{gate}_high']:.3f}" for gate in ("exp", "linear"))
+    reason = f"published mean inside our interval: {inside}"
+    return graded((row["same_winner"], row["same_significance"]), told_row(row), interval=interval, reason=reason)
+
+
+def outside(table):
+    """Which published means lie outside our bootstrap intervals, in words."""
+    gates = [(row, gate) for row in table.to_dict("records") for gate in ("exp", "linear")]
+    said = "GATE at λ = {lambda_ic:g}, k = {k:g} in {metric} ({mean_GATE_published:.3f}, ours {mean_GATE_low:.3f} to {mean_GATE_high:.3f})"
+    return "; ".join(said.replace("GATE", gate).format(**row) for row, gate in gates if row[f"mean_{gate}_inside"] is False) or "none"
+
+
+def told_row(row, bound=False):
+    """A row of the table of tests in one line; `bound`: its p is printed as an upper bound only."""
+    sizes = f"{row['mean_exp']:.3f} against {row['mean_linear']:.3f}; share {row['frac_win']:.2f}"
+    return f"{row['winner']} wins, {sizes}; p {'< ' * bound}{row['p_holm']:.1e}"
+
+
+def reversal(evidence):
+    rows = evidence.cells((20, 60), (0, 50))
+    right = rows["winner"] == rows["k"].map({20: "exp", 60: "linear"})
+    return graded(right, f"{right.sum()} of {len(rows)} tests")
+
+
+def every_seed_at_60(evidence):
+    rows = evidence.cells((60,), (0, 50))
+    share = rows["frac_win"].where(rows["winner"] == "linear", 1 - rows["frac_win"])
+    return graded(share == 1, f"share of seeds won by linear: {share.min():.2f} to {share.max():.2f}")
+
+
+def often_at_20(evidence):
+    rows = evidence.cells((20,), (0, 50))
+    share = rows["frac_win"].where(rows["winner"] == "exp", 1 - rows["frac_win"])
+    pairs = pd.concat([stats.paired(evidence.runs("table").query("k == 20"), metric) for metric in stats.METRICS])
+    quartiles = pairs.groupby(["lambda_ic", "metric"])["log_ratio"].quantile([0.25, 0.75]).unstack()
+    spread = np.exp(quartiles[0.75] - quartiles[0.25])
+    told = f"share of seeds won by exp {share.min():.2f} to {share.max():.2f}"
+    told += f"; quartiles of the ratio apart by a factor {spread.min():.1f} to {spread.max():.1f}"
+    return graded(((share > 0.5).all(), (spread > 2).all()), told)
+
+
+def transitional(evidence):
+    wide = np.exp(evidence.cells((20, 30, 50, 60)).pivot(index="metric", columns="k", values="median_log_ratio"))
+    low, high = wide[[20, 60]].min(axis=1), wide[[20, 60]].max(axis=1)
+    between = [low[m] < wide.loc[m, k] < high[m] for m in wide.index for k in (30, 50)]
+    told = "; ".join(f"{m}: " + ", ".join(f"{ratio:.2f} at k={k:g}" for k, ratio in row.items()) for m, row in wide.iterrows())
+    return graded(between, f"median ratio linear/exp, {told}")
+
+
+def crossovers(evidence):
+    rows = evidence.cells(tuple(range(60, 140, 10))).sort_values("k")
+    by_mean = np.where(rows["mean_linear"] < rows["mean_exp"], "linear", "exp")  # told beside, decides nothing
+    count = {"median": _changes(rows["winner"], rows["metric"]), "mean": _changes(pd.Series(by_mean, rows.index), rows["metric"])}
+    told = "; ".join(f"by {by}: " + ", ".join(f"{n} in {metric}" for metric, n in found.items()) for by, found in count.items())
+    return graded(count["median"] >= 2, f"changes of winner from k=60 to 130, {told}")
+
+
+def _changes(winners, metrics):
+    """How often the winner changes along k, per metric."""
+    return winners.groupby(metrics).agg(lambda w: sum(a != b for a, b in zip(w, w[1:])))
+
+
+def same_without_penalty(evidence):
+    wide = evidence.cells(SIX_K, (0, 50)).pivot(index=["k", "metric"], columns="lambda_ic", values="winner")
+    same = wide[0] == wide[50]
+    verdict = "reproduced" if same.all() else "partly" if same.mean() > 0.5 else "not reproduced"
+    return Finding(verdict, f"same winner in {same.sum()} of {len(same)} comparisons")
+
+
+def baseline_sensitivity(evidence):
+    size = {}
+    for model in ("baseline", "adaptive"):
+        size[model] = evidence.cells(SIX_K, model=model)["median_log_ratio"].abs().groupby(evidence.every["metric"]).median()
+    told = "; ".join(f"{model} " + ", ".join(f"{np.exp(v):.2f} ({metric})" for metric, v in sizes.items()) for model, sizes in size.items())
+    return graded(size["baseline"] > size["adaptive"], f"typical factor between the gates: {told}")
+
+
+def coverage(runs, name):
+    """What share of the runs is there, as a clause for the text."""
+    done = (runs["status"] == "ok").sum()
+    return f"all {done} {name} runs are on record" if done == len(runs) else f"only {done} of the {len(runs)} {name} runs are on record"
