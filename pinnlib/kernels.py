@@ -97,24 +97,30 @@ def _tanh(dtype):
     zero, one, two, four = dtype(0), dtype(1), dtype(2), dtype(4)
 
     @numba.njit(**OPTIONS)
-    def forward(y, a1, a2, h1, h2):  # y comes as σ(2a) and leaves as tanh a
-        for i in range(y.size):
-            y[i] = two * y[i] - one
-        for i in range(y.size):
-            h1[i] = (one - y[i] * y[i]) * a1[i]
-        for i in range(y.size):
-            h2[i] = (one - y[i] * y[i]) * (a2[i] - two * y[i] * a1[i] * a1[i])
+    def forward(y_all, a1_all, a2_all, h1_all, h2_all):  # y comes as σ(2a) and leaves as tanh a
+        for start in range(0, y_all.size, BLOCK):
+            y, a1, a2 = y_all[start : start + BLOCK], a1_all[start : start + BLOCK], a2_all[start : start + BLOCK]
+            h1, h2 = h1_all[start : start + BLOCK], h2_all[start : start + BLOCK]
+            for i in range(y.size):
+                y[i] = two * y[i] - one
+            for i in range(y.size):
+                h1[i] = (one - y[i] * y[i]) * a1[i]
+            for i in range(y.size):
+                h2[i] = (one - y[i] * y[i]) * (a2[i] - two * y[i] * a1[i] * a1[i])
 
     @numba.njit(**OPTIONS)
-    def backward(y, a1, a2, bar0, bar1, bar2):  # in place: what is read last is overwritten last
-        for i in range(y.size):
-            d = one - y[i] * y[i]
-            through_d = bar1[i] * a1[i] + bar2[i] * (a2[i] - two * y[i] * a1[i] * a1[i])
-            bar0[i] = d * (bar0[i] - two * (y[i] * through_d + bar2[i] * d * a1[i] * a1[i]))
-        for i in range(y.size):
-            bar1[i] = (one - y[i] * y[i]) * (bar1[i] - four * bar2[i] * y[i] * a1[i])
-        for i in range(y.size):
-            bar2[i] = (one - y[i] * y[i]) * bar2[i]
+    def backward(y_all, a1_all, a2_all, bar0_all, bar1_all, bar2_all):  # in place: what is read last is overwritten last
+        for start in range(0, y_all.size, BLOCK):
+            y, a1, a2 = y_all[start : start + BLOCK], a1_all[start : start + BLOCK], a2_all[start : start + BLOCK]
+            bar0, bar1, bar2 = bar0_all[start : start + BLOCK], bar1_all[start : start + BLOCK], bar2_all[start : start + BLOCK]
+            for i in range(y.size):
+                d = one - y[i] * y[i]
+                through_d = bar1[i] * a1[i] + bar2[i] * (a2[i] - two * y[i] * a1[i] * a1[i])
+                bar0[i] = d * (bar0[i] - two * (y[i] * through_d + bar2[i] * d * a1[i] * a1[i]))
+            for i in range(y.size):
+                bar1[i] = (one - y[i] * y[i]) * (bar1[i] - four * bar2[i] * y[i] * a1[i])
+            for i in range(y.size):
+                bar2[i] = (one - y[i] * y[i]) * bar2[i]
 
     @numba.njit(**OPTIONS)
     def first_forward(y, w, h1, h2):

@@ -15,7 +15,7 @@ def check(field, value, ok, allowed):
 def is_number(value):
     """True for a finite real number, NumPy's included, that is not a bool."""
     try:
-        return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+        return (type(value) is float or isinstance(value, numbers.Real)) and value is not True and value is not False and math.isfinite(value)
     except OverflowError:  # a whole number beyond any float
         return False
 

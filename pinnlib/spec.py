@@ -61,15 +61,15 @@ class RunSpec:
             value = getattr(self, field)
             check(field, value, is_whole(value, least), f"a whole number >= {least}")
             self._set(field, int(value))
-        components = self.dynamics.components
+        system = self.dynamics
         for field in ("initial_position", "initial_velocity"):
             value = getattr(self, field)
-            ok = isinstance(value, (tuple, list)) and len(value) == len(components) and all(map(is_number, value))
-            check(field, value, ok, f"one finite number for each of {', '.join(components)}")
+            ok = isinstance(value, (tuple, list)) and len(value) == len(system.components) and all(map(is_number, value))
+            check(field, value, ok, f"one finite number for each of {', '.join(system.components)}")
             self._set(field, tuple(float(x) + 0.0 for x in value))
-        for name, start, positive in zip(components, self.initial_position, self.dynamics.positive):
-            ok = not positive or start > self.dynamics.floor
-            check("initial_position", self.initial_position, ok, f"such that {name} > {self.dynamics.floor}")
+        for name, start, positive in zip(system.components, self.initial_position, system.positive):
+            ok = not positive or start > system.floor
+            check("initial_position", self.initial_position, ok, f"such that {name} > {system.floor}")
         check_admissible(self.gating, self.horizon)
 
     def _set(self, field, value):
