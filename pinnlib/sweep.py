@@ -41,14 +41,15 @@ def _told(spec):
     return " ".join(f"{name}={spec[name]}" for name in ("model", "gate", "k", "lambda_ic", "loss", "seed"))
 
 
-def train_records(specs, advance=lambda updates: None):
-    """Records of a batch, wherever this runs; a run that raises is recorded as failed and takes nobody with it."""
+def train_records(specs, advance=lambda updates: None, made=None):
+    """Records of a batch, wherever this runs (`made` says where, if the caller knows); a run that raises is recorded as failed, alone."""
+    made = origin() if made is None else made
     try:
-        return [record_of(result, origin()) for result in train_batch(specs, advance=advance)]
+        return [record_of(result, made) for result in train_batch(specs, advance=advance)]
     except Exception as error:  # one run's failure must not lose its batch: each is tried alone and the failure recorded
         if len(specs) > 1:
-            return [record for spec in specs for record in train_records([spec])]
-        return [failure_of(specs[0], f"{type(error).__name__}: {error}", origin())]
+            return [record for spec in specs for record in train_records([spec], made=made)]
+        return [failure_of(specs[0], f"{type(error).__name__}: {error}", made)]
 
 
 def missing(specs, records, older=False):
@@ -68,11 +69,13 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
     with Journal(folder).writing() as journal:
         report = Report(len(specs), set_aside=journal.damaged)
         todo = missing(specs, journal.records, older)
-        with _cluster(todo, int(workers), scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")) as client:
+        scheduler = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
+        made = origin() if todo and not scheduler else None  # a machine elsewhere finds out by itself what it is
+        with _cluster(todo, int(workers), scheduler) as client:
             hands = len(client.scheduler_info(n_workers=-1)["workers"]) if client else 1
             parts = sorted(batches(todo, max(hands, 1)), key=_cost, reverse=True)
             with _bar(todo, len(specs), progress) as advance:
-                finished = _on_cluster(client, parts, advance) if client else _here(parts, advance)
+                finished = _on_cluster(client, parts, advance, made) if client else _here(parts, advance)
                 try:
                     for part, records in finished:
                         check("records", [r["key"] for r in records], [r["key"] for r in records] == [s.key for s in part], "those asked for")
@@ -127,12 +130,12 @@ def _cluster(todo, workers, scheduler):
         yield stack.enter_context(client)
 
 
-def _on_cluster(client, parts, advance):
+def _on_cluster(client, parts, advance, made):
     """(batch, its records) as they are finished; a batch whose worker died again and again is tried run by run."""
     from distributed import as_completed
 
     def submit(part):
-        future = client.submit(train_records, part, key=f"train-{uuid.uuid4()}", retries=1)
+        future = client.submit(train_records, part, made=made, key=f"train-{uuid.uuid4()}", retries=1)
         waiting[future] = part
         return future
 
