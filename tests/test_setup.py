@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from importlib import metadata
 
 import pytest
@@ -20,11 +21,9 @@ def test_every_dependency_is_pinned_once_and_installed_as_pinned():
 
 
 def test_the_library_imports_nothing_that_is_not_pinned():
-    pinned = {pip.split("==")[0] for pip in PIPS} | {"nbformat"}  # nbformat: the format of notebooks, comes with jupyterlab
+    pinned = {pip.split("==")[0] for pip in PIPS}
     text = "\n".join(path.read_text() for path in (ROOT / "pinnlib").glob("*.py"))
     imported = {name for name in re.findall(r"^\s*(?:import|from) (\w+)", text, re.M)}
-    import sys
-
     assert imported - set(sys.stdlib_module_names) - {"pinnlib"} <= pinned
 
 
