@@ -20,11 +20,13 @@ class Study:
     seeds: dict  # model → (seeds, {k: seeds})
     loss: str = "balanced"
     gates: tuple = ("exp", "linear")
+    stages: tuple = (1,)  # shares of the updates; a run that stops early has the parameters that the whole run has then
 
-    def specs(self, seeds=None, **changes):
-        """Every run of the study, once; `seeds` caps the number of seeds, `changes` go into every spec (a smoke test's few updates)."""
+    def specs(self, seeds=None, steps=RunSpec.steps):
+        """Every run of the study, once; `seeds` caps the number of seeds, `steps` are the updates of a whole run (few in a smoke test)."""
         return [
-            RunSpec(model=model, gate=gate, k=k, lambda_ic=lambda_ic, loss=self.loss, seed=seed, **changes)
+            RunSpec(model=model, gate=gate, k=k, lambda_ic=lambda_ic, loss=self.loss, seed=seed, steps=max(1, round(stage * steps)))
+            for stage in self.stages
             for model, (usual, exceptions) in self.seeds.items()
             for lambda_ic in self.lambda_ic
             for k in self.k
@@ -51,6 +53,14 @@ STUDIES = {
         "the plain mean-square loss of the paper's text",
         THIRTEEN_K, (0, 50), {"adaptive": (20, {})}, loss="mse",
     ),
+    "early": Study(
+        "the first tenth of the adaptive runs of the expanded study, for the kernel",
+        THIRTEEN_K, (50,), {"adaptive": (20, {10: 10, 40: 10})}, stages=(0.1,),
+    ),
+    "stages": Study(
+        "spectral runs on their way, for the kernel",
+        THIRTEEN_K, (50,), {"fixed": (0, dict.fromkeys(SIX_K, 3)), "adaptive": (5, {})}, stages=(0.02, 0.1, 0.2),
+    ),
     "table": Study(
         "the runs behind the published table of tests",
         (20, 60), (0, 50), {"adaptive": (20, {})},
@@ -58,12 +68,12 @@ STUDIES = {
 }  # fmt: skip
 
 
-def specs_of(*studies, seeds=None, **changes):
+def specs_of(*studies, seeds=None, steps=RunSpec.steps):
     """The distinct runs that the named studies need, in order; options as for `Study.specs`."""
     check("seeds", seeds, seeds is None or is_whole(seeds, 1), "a whole number >= 1, or None for all")
     for study in studies:
         check("study", study, study in STUDIES, f"one of {', '.join(STUDIES)}")
-    return list(dict.fromkeys(spec for study in studies for spec in STUDIES[study].specs(seeds, **changes)))
+    return list(dict.fromkeys(spec for study in studies for spec in STUDIES[study].specs(seeds, steps)))
 
 
 def runs_of(specs, records):

@@ -143,16 +143,18 @@ class MLP(Trunk):
 MODELS = {kind.name: kind for kind in (MLP, FixedFourier, AdaptiveFourier)}
 
 
+def to_latent(system, q):
+    """The latent variables (ρ, θ) of states q (components, …): what r = r_min + softplus(ρ) takes back to r."""
+    rows = [inverse_softplus(row - system.floor) if positive else row for row, positive in zip(np.asarray(q, dtype=float), system.positive)]
+    return np.stack(rows)
+
+
 class Ansatz:
     """û = u0 + g ũ in the latent variables, r = r_min + softplus(ρ̂) where positive: the one place that knows the initial state."""
 
     def __init__(self, trunk, gate, system, positions, dtype):
         self.trunk, self.gate, self.system = trunk, gate, system
-        start = np.array(positions, dtype=float)  # (runs, components)
-        for c, positive in enumerate(system.positive):
-            if positive:
-                start[:, c] = inverse_softplus(start[:, c] - system.floor)
-        self.start = torch.tensor(start, dtype=dtype)[:, :, None]
+        self.start = torch.tensor(to_latent(system, np.transpose(positions)).T, dtype=dtype)[:, :, None]  # (runs, components, 1)
 
     def latent(self, theta, t):
         """(ρ̂, θ̂) and derivatives, each (runs, components, points)."""

@@ -70,12 +70,11 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
         report = Report(len(specs), set_aside=journal.damaged)
         todo = missing(specs, journal.records, older)
         scheduler = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
-        made = origin() if todo and not scheduler else None  # a machine elsewhere finds out by itself what it is
         with _cluster(todo, int(workers), scheduler) as client:
             hands = len(client.scheduler_info(n_workers=-1)["workers"]) if client else 1
             parts = sorted(batches(todo, max(hands, 1)), key=_cost, reverse=True)
             with _bar(todo, len(specs), progress) as advance:
-                finished = _on_cluster(client, parts, advance, made) if client else _here(parts, advance)
+                finished = _on_cluster(client, parts, advance, elsewhere=bool(scheduler)) if client else _here(parts, advance)
                 try:
                     for part, records in finished:
                         check("records", [r["key"] for r in records], [r["key"] for r in records] == [s.key for s in part], "those asked for")
@@ -130,22 +129,23 @@ def _cluster(todo, workers, scheduler):
         yield stack.enter_context(client)
 
 
-def _on_cluster(client, parts, advance, made):
+def _on_cluster(client, parts, advance, elsewhere):
     """(batch, its records) as they are finished; a batch whose worker died again and again is tried run by run."""
     from distributed import as_completed
 
     def submit(part):
-        future = client.submit(train_records, part, made=made, key=f"train-{uuid.uuid4()}", retries=1)
+        future = client.submit(train_records, part, made=None if elsewhere else {}, key=f"train-{uuid.uuid4()}", retries=1)
         waiting[future] = part
         return future
 
     waiting = {}
     completed = as_completed([submit(part) for part in parts])
+    made = {} if elsewhere else {"made": origin()}  # our own workers need not find out where they are; others do
     for future in completed:
         part = waiting.pop(future)
         if future.status == "finished":
             advance(part)
-            yield part, future.result()
+            yield part, [record | made for record in future.result()]
         elif future.status != "error":
             raise SweepError(f"the Dask scheduler was lost ({future.status}); the same command goes on from here")
         elif len(part) > 1:

@@ -5,13 +5,14 @@ import pandas as pd
 
 from .figures import BLUE, FULL, RED, panels, styles
 from .grids import STUDIES, runs_of
+from .spec import RunSpec
 
 
-def coverage(studies, records, seeds=None, **changes):
+def coverage(studies, records, seeds=None, steps=RunSpec.steps):
     """study × model × gate → one column per k: runs done of runs needed, "20/20"; diverged runs are done, failed ones are not."""
     rows = []
     for study in studies:
-        frame = runs_of(STUDIES[study].specs(seeds, **changes), records)
+        frame = runs_of(STUDIES[study].specs(seeds, steps), records)
         done = frame["status"].isin(["ok", "diverged"])
         cells = frame.assign(study=study, done=done).groupby(["study", "model", "gate", "k"])["done"].agg(["sum", "size"])
         rows.append(cells["sum"].astype(str) + "/" + cells["size"].astype(str))
@@ -19,9 +20,9 @@ def coverage(studies, records, seeds=None, **changes):
     return table.loc[[study for study in studies if study in table.index.levels[0]]].rename(columns="{:g}".format)
 
 
-def totals(studies, records, seeds=None, **changes):
+def totals(studies, records, seeds=None, steps=RunSpec.steps):
     """study → needed, ok, diverged, failed, missing."""
-    counts = {study: runs_of(STUDIES[study].specs(seeds, **changes), records)["status"].value_counts() for study in studies}
+    counts = {study: runs_of(STUDIES[study].specs(seeds, steps), records)["status"].value_counts() for study in studies}
     table = pd.DataFrame(counts).T.reindex(columns=["ok", "diverged", "failed", "missing"]).fillna(0).astype(int)
     return table.assign(needed=table.sum(axis=1)).rename_axis("study")
 

@@ -90,6 +90,17 @@ def residuals(jets, k):
     )
 
 
+def residual_jacobian(model, gate, k, flat, t):
+    """dR/d(parameters), (components, points, parameters): one backward pass per residual."""
+    trunk = build(model, flat, t.dtype)
+    rows = []
+    for residual in residuals(derivatives(trunk, gate, t), k):
+        for value in residual.flatten():
+            parts = torch.autograd.grad(value, list(trunk.parameters()), retain_graph=True, materialize_grads=True)
+            rows.append(torch.cat([part.flatten() for part in parts]))
+    return torch.stack(rows).reshape(2, len(t), -1)
+
+
 class Loss:
     """L = L_phys + λ_IC L_IC,vel, with the moving averages of `balanced` kept between calls."""
 

@@ -1,0 +1,171 @@
+"""What the kernel says about the gates: measured along training, set against the winners, and beside what the ansatz could represent."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import torch
+
+from . import ntk
+from .metrics import state_error
+from .models import to_latent
+from .named import check
+from .stats import LEVEL
+from .training import evaluate, initial_parameters, predict, train
+
+RUN = ["model", "gate", "k", "seed"]
+QUANTITIES = [  # of the kernel, each also under the weights of the balanced loss; larger or smaller may be better, so both directions count
+    f"{weights}{name}" for weights in ("", "balanced_") for name in ("trace", "rank", "condition", "effective_rank", "late_over_early", "alignment")
+] + ["share_raw"]  # fmt: skip
+RESAMPLES = 9999
+
+
+def parameters_at(spec, update, records):
+    """The parameters of a run after so many updates: drawn (0), or from the record of the run that stops there; None if there is none."""
+    if update == 0:
+        return initial_parameters(spec).numpy()
+    record = records.get(dataclasses.replace(spec, steps=update).key)
+    return None if record is None or record.get("parameters") is None else np.array(record["parameters"], dtype=float)
+
+
+def _stages(specs, updates, records):
+    """(told, spec, parameters) of every run and update for which there are parameters."""
+    for spec in specs:
+        for update in updates:
+            parameters = parameters_at(spec, update, records)
+            if parameters is not None:
+                yield {name: getattr(spec, name) for name in RUN} | {"update": update}, spec, parameters
+
+
+def kernels(specs, updates, records):
+    """One row per run and update: the scalars of `ntk.measure`."""
+    return pd.DataFrame([told | ntk.measure(spec, parameters) for told, spec, parameters in _stages(specs, updates, records)])
+
+
+def trained_kernels(specs, updates):
+    """The same for runs whose parameters are not kept on record: they are trained here."""
+    told = [{name: getattr(spec, name) for name in RUN} for spec in specs]
+    snapshots = [result.snapshots for result in train(specs, snapshots=updates)]
+    rows = [(told[i], specs[i], u, theta) for i, kept in enumerate(snapshots) for u, theta in kept.items()]
+    return pd.DataFrame([run | {"update": u} | ntk.measure(spec, theta) for run, spec, u, theta in rows])
+
+
+def gate_of(spec, times=ntk.GRID):
+    """g(t)."""
+    return spec.gating.jet(torch.from_numpy(times)).value.numpy()
+
+
+def envelope(spec, times=ntk.GRID):
+    """c·√Σᵢ((g'' − ωᵢ²g)² + (2ωᵢg')²): the norm over the head of the second derivatives of g sin ωt and g cos ωt, the leading part of J_R.
+
+    c² sums the squares of dr/dρ = σ(ρ₀) and dθ/dθ = 1.
+    """
+    g, slope, bend = (order.numpy()[:, None] for order in spec.gating.jet(torch.from_numpy(times)))
+    slopes = [torch.sigmoid(start).item() if positive else 1 for start, positive in zip(spec.ansatz().start.flatten(), spec.dynamics.positive)]
+    omega = spec.trunk.start
+    return np.linalg.norm(slopes) * np.sqrt(((bend - omega**2 * g) ** 2 + (2 * omega * slope) ** 2).sum(axis=1))
+
+
+def profiles(specs, updates, records, times=ntk.GRID):
+    """One row per run, update and time: ‖J_R(t)‖ of all parameters, and of `head` and `frequencies` alone."""
+    rows = []
+    for told, spec, parameters in _stages(specs, updates, records):
+        J = ntk.jacobian(spec, parameters, times)
+        head = len(parameters) - (len(spec.trunk.start) if spec.trunk.trainable else 0)
+        parts = {"all": J, "head": J[:, :, :head], "frequencies": J[:, :, head:]}
+        rows.append(pd.DataFrame(told | {"t": times} | {name: ntk.profile(part) for name, part in parts.items()}))
+    return pd.concat(rows, ignore_index=True)
+
+
+def in_time(specs, updates, records, windows=4):
+    """One row per run, update and window of the horizon: root mean square of the error of the state and of the residual in it."""
+    rows = []
+    for told, spec, parameters in _stages(specs, updates, records):
+        ref, names = spec.reference, list(spec.dynamics.components)
+        table = predict(spec, parameters, ref.t[::10])
+        error = state_error(spec.dynamics, table[names].to_numpy().T, ref.q[:, ::10])
+        sizes = {"error": error, "residual": table[[f"residual_{name}" for name in names]].to_numpy().T}
+        parts = {name: [np.sqrt(np.square(part).sum(axis=0).mean()) for part in np.array_split(x, windows, axis=1)] for name, x in sizes.items()}
+        ends = np.linspace(0, spec.horizon, windows + 1)
+        rows.append(pd.DataFrame(told | {"window": [f"{a:g}–{b:g}" for a, b in zip(ends, ends[1:])]} | parts))
+    return pd.concat(rows, ignore_index=True)
+
+
+def best_head(spec, parameters):
+    """The parameters with the head of a Fourier trunk replaced by that which fits the reference best: least squares in the latent variables."""
+    ref, n = spec.reference, 2 * len(spec.trunk.start)
+    t, blocks = torch.tensor(ref.t)[None], spec.trunk.blocks(torch.as_tensor(parameters).double()[None], len(spec.dynamics.components))
+    unit = {"weight": torch.eye(n + 1, n).double()[None], "bias": torch.eye(n + 1).double()[None, -1]}  # one component per feature
+    basis = spec.gating.jet(t).value[0, :, None] * spec.trunk.jet(blocks | unit, t).value[0].T
+    wanted = torch.tensor(to_latent(spec.dynamics, ref.q)) - spec.ansatz().start[0]
+    head = torch.linalg.lstsq(basis, wanted.T, driver="gelsd").solution  # (features and constant, components)
+    rest = np.asarray(parameters, dtype=float)[head.numel() :]
+    return np.concatenate([head[:n].T.flatten().numpy(), head[n].numpy(), rest])
+
+
+def floors(specs, records):
+    """One row per run: the error that training reached, and that of the best head with the frequencies at the start and at the end."""
+    rows = []
+    for told, spec, parameters in _stages(specs, {spec.steps for spec in specs}, records):
+        at = {"start": initial_parameters(spec).numpy(), "learned": parameters}
+        floor = {f"floor_{name}": evaluate(spec, best_head(spec, theta))["rel_l2_u"] for name, theta in at.items()}
+        rows.append(told | {"reached": records[spec.key]["metrics"]["rel_l2_u"]} | floor)
+    return pd.DataFrame(rows)
+
+
+def _interval(numerator, denominator, level):
+    """Of the ratio of two quadratic forms of seed counts (seeds, seeds), as seeds are drawn with replacement."""
+    counts = np.random.default_rng(0).multinomial(len(numerator), np.full(len(numerator), 1 / len(numerator)), RESAMPLES)
+    above, below = (np.einsum("bs,st,bt->b", counts, form, counts, optimize=True) for form in (numerator, denominator))
+    return np.nanquantile(above[below > 0] / below[below > 0], [level / 2, 1 - level / 2])
+
+
+def auc(x, wins, seed, group, level=LEVEL):
+    """(AUC, low, high): the chance that x is larger where `wins` than where not, over pairs of the same group; seeds are resampled whole.
+
+    0.5 is no knowledge, 0 and 1 are both perfect. NaN where no two can be compared.
+    """
+    x, wins, seed, group = map(np.asarray, (x, wins, seed, group))
+    check("x", x, np.isfinite(x).all(), "finite")
+    comparable = (wins[:, None] & ~wins[None, :] & (group[:, None] == group[None, :])).astype(float)
+    greater = (np.sign(x[:, None] - x[None, :]) + 1) / 2
+    member = (seed[:, None] == np.unique(seed)).astype(float)
+    right, all_pairs = (member.T @ (comparable * form) @ member for form in (greater, np.ones_like(greater)))
+    if not all_pairs.sum():
+        return np.nan, np.nan, np.nan
+    return right.sum() / all_pairs.sum(), *_interval(right, all_pairs, level)
+
+
+def rank_correlation(x, y, group):
+    """Spearman's ρ of x and y, both ranked within groups of one k (or all, if there is one group)."""
+    ranks = [pd.Series(np.asarray(v)).groupby(np.asarray(group)).rank(pct=True) for v in (x, y)]
+    return float(np.corrcoef(*[r - r.groupby(np.asarray(group)).transform("mean") for r in ranks])[0, 1])
+
+
+def predictors(measured, pairs, updates, level=LEVEL):
+    """Does log(linear/exp) of a quantity after some updates tell in which (k, seed) the exponential gate wins in the end?
+
+    `measured` as from `kernels`, `pairs` as from `stats.paired`. AUC and rank correlation with log(error linear/error exp), over all pairs and
+    within k; intervals of the AUC at a level shared by all quantities and updates (Bonferroni).
+    """
+    rows, asked = [], level / (len(QUANTITIES) * len(updates))
+    for update in updates:
+        wide = measured[measured["update"] == update].pivot(index=["k", "seed"], columns="gate", values=QUANTITIES)
+        both = pairs.set_index(["k", "seed"])[["log_ratio"]].join(wide, how="inner").dropna()
+        y, seed, k = both["log_ratio"], both.index.get_level_values("seed"), both.index.get_level_values("k")
+        for quantity in QUANTITIES:
+            x, row = np.log(both[quantity, "linear"] / both[quantity, "exp"]), {"update": update, "quantity": quantity, "n": len(both)}
+            for scope, group in (("all", np.zeros(len(both))), ("within_k", k)):
+                row |= dict(zip((f"auc_{scope}", f"low_{scope}", f"high_{scope}"), auc(x, y > 0, seed, group, asked)))
+                row[f"rho_{scope}"] = rank_correlation(x, y, group)
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def verdict(found, strong=0.75):
+    """The rule of notebook 05: "yes", "no" or "unclear", and the rows that decide it."""
+    known = {scope: np.where(found[f"low_{scope}"] > 0.5, 1, np.where(found[f"high_{scope}"] < 0.5, -1, 0)) for scope in ("all", "within_k")}
+    clear = (known["all"] != 0) & ((found["auc_all"] - 0.5).abs() >= strong - 0.5)
+    same = clear & (known["all"] == known["within_k"])
+    answer = "yes" if same.any() else "unclear" if clear.any() or known["within_k"].any() else "no"
+    return answer, found[same if same.any() else clear | (known["within_k"] != 0)]
