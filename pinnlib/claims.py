@@ -7,7 +7,7 @@ import pandas as pd
 from . import stats
 from .evidence import Claim, Finding, NotTestable
 from .findings import (
-    baseline_sensitivity, crossovers, every_seed_at_60, often_at_20, reversal, same_without_penalty, table_row, told_row, transitional,
+    baseline_sensitivity, crossovers, every_seed_at_60, kernel_predicts, often_at_20, reversal, same_without_penalty, table_row, told_row, transitional,
 )  # fmt: skip
 from .identities import (
     admissible, frequencies, function_class, initial_state, jacobian_growth, kernel, parameter_counts, product_rule,
@@ -55,6 +55,9 @@ CLAIMS = (
           "The residual's Jacobian grows with time under the linear gate and saturates under the exponential",
           "norm after t = 8 over norm in (2, 4], initial parameters, k = 20 and 60, three seeds: above 2 (linear), "
           "within 0.75 to 1.25 (exp); partly: one of the two", jacobian_growth, "grows; saturates"),
+    Claim("explains", "semi-quantitative", "Section 2.1, Conclusion", "How the gate reweights the kernel in time explains which gate wins",
+          "the rule of notebook 05: a kernel quantity at the start or after a tenth of the updates predicts the winner over all pairs and within k; "
+          "partly: over all pairs only", kernel_predicts, "argued, not measured"),
     *_published_rows(),
     Claim("reversal", "qualitative", "Abstract, Results", "The better gate is exponential at k = 20 and linear at k = 60, in both metrics",
           "winner by median as stated in all eight tests; partly: in some", reversal, "8 of 8 tests"),

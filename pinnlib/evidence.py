@@ -35,10 +35,10 @@ class Claim:
 
 
 class Evidence:
-    """What claims are checked against: the runs of the studies, at most `seeds` seeds of `steps` updates each."""
+    """What claims are checked against: the runs of the studies, at most `seeds` seeds of `steps` updates each, and other notebooks' numbers."""
 
-    def __init__(self, records, seeds=20, steps=5000):
-        self.records, self._size = records, {"seeds": seeds, "steps": steps}
+    def __init__(self, records, seeds=20, steps=5000, numbers=None):
+        self.records, self._size, self.numbers = records, {"seeds": seeds, "steps": steps}, numbers or {}
 
     def specs(self, *studies):
         return specs_of(*studies, **self._size)

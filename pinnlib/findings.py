@@ -90,6 +90,17 @@ def baseline_sensitivity(evidence):
     return graded(size["baseline"] > size["adaptive"], f"typical factor between the gates: {told}")
 
 
+def kernel_predicts(evidence):
+    """The verdict of notebook 05."""
+    found = evidence.numbers
+    if "kernel_predicts" not in found:
+        raise NotTestable("notebook 05 has not been run")
+    told = f"{found['kernel_clear']} of {found['kernel_asked']} quantities and moments go with the winner over all k, "
+    told += f"{found['kernel_clear_within_k']} within k; k alone is right in {100 * found['kernel_by_k_alone']:.0f}% of {found['kernel_pairs']} pairs"
+    verdict = {"yes": "reproduced", "unclear": "partly", "no": "not reproduced"}[found["kernel_predicts"]]
+    return Finding(verdict, f"{found['kernel_predicts']}: {told}")
+
+
 def coverage(runs, name):
     """What share of the runs is there, as a clause for the text."""
     done = (runs["status"] == "ok").sum()

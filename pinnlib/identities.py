@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch.autograd.functional import jacobian
 
+from . import ntk
 from .evidence import exact, graded
 from .gates import GATES, check_admissible
 from .models import MODELS
@@ -106,31 +107,26 @@ def product_rule(_):
     return exact(max(off) < ROUNDING, f"relative difference {small(max(off))}")
 
 
-def _residual(spec, t):
-    """theta → e, the residuals of both components at all times (2 points)."""
-    ansatz = spec.ansatz()
-    return lambda theta: torch.cat([part[0] for part in ansatz.residual(ansatz.jets(theta[None], t[None]))])
-
-
 def kernel(_):
-    t, parts = torch.linspace(0.1, 10, 120, dtype=torch.float64), []  # more residuals than parameters
+    t, parts = np.linspace(0.1, 10, 120), []  # more residuals than parameters
     for spec in SPECS.values():
-        jac = jacobian(_residual(spec, t), initial_parameters(spec))
-        K, values = jac @ jac.T, torch.linalg.eigvalsh(jac @ jac.T)
-        symmetric, rank = _far(K, K.T), int((values > 1e-10 * values[-1]).sum())
-        parts.append((symmetric < ROUNDING and values[0] > -1e-12 * values[-1] and rank <= jac.shape[1], rank, len(K)))
+        J = ntk.jacobian(spec, initial_parameters(spec), t)
+        K, values = ntk.kernel(J), ntk.spectrum(J)
+        rank, least = int((values > 1e-10 * values[0]).sum()), np.linalg.eigvalsh(K)[0]
+        parts.append((np.abs(K - K.T).max() < ROUNDING * K.max() and least > -1e-12 * values[0] and rank <= J.shape[2], rank, len(K)))
     told = ", ".join(f"{gate}: rank {rank} of {n}" for gate, (_, rank, n) in zip(SPECS, parts))
-    return exact(all(ok for ok, *_ in parts), f"{told}; {jac.shape[1]} parameters")
+    return exact(all(ok for ok, *_ in parts), f"{told}; {J.shape[2]} parameters")
 
 
 def residual_dynamics(_):
-    t, off = torch.linspace(0.2, 10, 50, dtype=torch.float64), []
+    t, off = np.linspace(0.2, 10, 50), []
     for spec in SPECS.values():
-        theta, residual = initial_parameters(spec), _residual(spec, t)
-        jac, e = jacobian(residual, theta), residual(theta)
-        K = jac @ jac.T
-        eta = 1e-6 / torch.linalg.eigvalsh(K)[-1]
-        off.append(_far((residual(theta - eta * jac.T @ e) - e) / eta, -K @ e))
+        theta = initial_parameters(spec).numpy()
+        J, e = ntk.linearised(spec, theta, t)
+        eta, rows = 1e-6 / ntk.spectrum(J)[0], J.reshape(-1, len(theta))
+        moved = ntk.linearised(spec, theta - eta * e.ravel() @ rows, t)[1] - e
+        predicted = -ntk.kernel(J) @ e.ravel()
+        off.append(np.abs(moved.ravel() / eta - predicted).max() / np.abs(predicted).max())
     return exact(max(off) < 1e-3, f"largest relative difference {max(off):.0e}")
 
 
@@ -149,11 +145,10 @@ def function_class(_):
 
 
 def jacobian_growth(_):
-    t, ratios = torch.linspace(0.1, 10, 100, dtype=torch.float64), {}
+    t, ratios = np.linspace(0.1, 10, 100), {}
     for gate in GATES:
-        norms = 0
-        for spec in (RunSpec(gate=gate, k=k, seed=seed, precision="float64") for k in (20, 60) for seed in range(3)):
-            norms = norms + jacobian(_residual(spec, t), initial_parameters(spec)).view(2, len(t), -1).norm(dim=(0, 2))
-        ratios[gate] = float(norms[t > 8].mean() / norms[(t > 2) & (t <= 4)].mean())
+        specs = [RunSpec(gate=gate, k=k, seed=seed, precision="float64") for k in (20, 60) for seed in range(3)]
+        norms = sum(ntk.profile(ntk.jacobian(spec, initial_parameters(spec), t)) for spec in specs)
+        ratios[gate] = norms[t > 8].mean() / norms[(t > 2) & (t <= 4)].mean()
     told = ", ".join(f"{gate}: late/early norm {ratio:.2f}" for gate, ratio in ratios.items())
     return graded((ratios["linear"] > 2, 0.75 <= ratios["exp"] <= 1.25), told)

@@ -4,26 +4,28 @@ import numpy as np
 import torch
 
 from .named import check
-from .training import predict
 
 SINGLE = float(np.finfo(np.float32).eps)  # a direction weaker than this share of the strongest is lost in single-precision training
 GRID = np.linspace(0.1, 10, 100)  # times at which kernels are compared
 
 
-def jacobian(spec, parameters, times):
-    """J_R, (components, points, parameters), in float64: one row of parameters per time, so that one backward pass serves all times."""
+def linearised(spec, parameters, times):
+    """(J_R (components, points, parameters), e = R(t) (components, points)) in float64.
+
+    One row of parameters per time, so that one backward pass serves all times.
+    """
     t = torch.from_numpy(np.array(times, dtype=float, ndmin=1))
     check("times", times, t.ndim == 1 and bool(torch.isfinite(t).all()), "a number or a list of finite numbers")
     theta = torch.as_tensor(parameters).double().repeat(len(t), 1).requires_grad_()
     ansatz = spec.ansatz()
     residual = ansatz.residual(ansatz.jets(theta, t[:, None]))
-    return np.stack([torch.autograd.grad(r.sum(), theta, retain_graph=True)[0].numpy() for r in residual])
+    J = [torch.autograd.grad(r.sum(), theta, retain_graph=True)[0].numpy() for r in residual]
+    return np.stack(J), np.stack([r.detach().numpy()[:, 0] for r in residual])
 
 
-def residual(spec, parameters, times):
-    """e = R(t), (components, points), in float64."""
-    table = predict(spec, np.asarray(parameters), times)
-    return table[[f"residual_{name}" for name in spec.dynamics.components]].to_numpy().T
+def jacobian(spec, parameters, times):
+    """J_R alone."""
+    return linearised(spec, parameters, times)[0]
 
 
 def balanced(J, e):
@@ -80,7 +82,7 @@ def summary(J, e, t):
 
 def measure(spec, parameters, times=GRID):
     """The scalars of K, those of the balanced kernel (`balanced_…`), and the share of every block of parameters in the trace (`share_…`)."""
-    J, e = jacobian(spec, parameters, times), residual(spec, parameters, times)
+    J, e = linearised(spec, parameters, times)
     weighted = {f"balanced_{name}": value for name, value in summary(*balanced(J, e), times).items()}
     return summary(J, e, times) | weighted | {f"share_{name}": value for name, value in shares(spec, J).items()}
 

@@ -7,6 +7,7 @@ import pandas as pd
 import torch
 
 from . import ntk
+from .journal import result_of
 from .metrics import state_error
 from .models import to_latent
 from .named import check
@@ -25,7 +26,7 @@ def parameters_at(spec, update, records):
     if update == 0:
         return initial_parameters(spec).numpy()
     record = records.get(dataclasses.replace(spec, steps=update).key)
-    return None if record is None or record.get("parameters") is None else np.array(record["parameters"], dtype=float)
+    return None if record is None or record.get("parameters") is None else result_of(record).parameters
 
 
 def _stages(specs, updates, records):
@@ -77,6 +78,15 @@ def profiles(specs, updates, records, times=ntk.GRID):
     return pd.concat(rows, ignore_index=True)
 
 
+def spectra(specs, updates, records, times=ntk.GRID):
+    """One row per run, update and eigenvalue of K, largest first: its share of the largest."""
+    rows = []
+    for told, spec, parameters in _stages(specs, updates, records):
+        values = ntk.spectrum(ntk.jacobian(spec, parameters, times))
+        rows.append(pd.DataFrame(told | {"number": np.arange(1, len(values) + 1), "share": values / values[0]}))
+    return pd.concat(rows, ignore_index=True)
+
+
 def in_time(specs, updates, records, windows=4):
     """One row per run, update and window of the horizon: root mean square of the error of the state and of the residual in it."""
     rows = []
@@ -94,10 +104,10 @@ def in_time(specs, updates, records, windows=4):
 def best_head(spec, parameters):
     """The parameters with the head of a Fourier trunk replaced by that which fits the reference best: least squares in the latent variables."""
     ref, n = spec.reference, 2 * len(spec.trunk.start)
-    t, blocks = torch.tensor(ref.t)[None], spec.trunk.blocks(torch.as_tensor(parameters).double()[None], len(spec.dynamics.components))
+    t, blocks = torch.tensor(ref.t[::4])[None], spec.trunk.blocks(torch.as_tensor(parameters).double()[None], len(spec.dynamics.components))
     unit = {"weight": torch.eye(n + 1, n).double()[None], "bias": torch.eye(n + 1).double()[None, -1]}  # one component per feature
     basis = spec.gating.jet(t).value[0, :, None] * spec.trunk.jet(blocks | unit, t).value[0].T
-    wanted = torch.tensor(to_latent(spec.dynamics, ref.q)) - spec.ansatz().start[0]
+    wanted = torch.tensor(to_latent(spec.dynamics, ref.q[:, ::4])) - spec.ansatz().start[0]
     head = torch.linalg.lstsq(basis, wanted.T, driver="gelsd").solution  # (features and constant, components)
     rest = np.asarray(parameters, dtype=float)[head.numel() :]
     return np.concatenate([head[:n].T.flatten().numpy(), head[n].numpy(), rest])
@@ -105,12 +115,18 @@ def best_head(spec, parameters):
 
 def floors(specs, records):
     """One row per run: the error that training reached, and that of the best head with the frequencies at the start and at the end."""
-    rows = []
+    rows, at_start = [], {}  # the frequencies at the start are those of every seed
     for told, spec, parameters in _stages(specs, {spec.steps for spec in specs}, records):
-        at = {"start": initial_parameters(spec).numpy(), "learned": parameters}
-        floor = {f"floor_{name}": evaluate(spec, best_head(spec, theta))["rel_l2_u"] for name, theta in at.items()}
+        problem = dataclasses.replace(spec, seed=0)
+        if problem not in at_start:
+            at_start[problem] = _floor(spec, initial_parameters(spec).numpy())
+        floor = {"floor_start": at_start[problem], "floor_learned": _floor(spec, parameters)}
         rows.append(told | {"reached": records[spec.key]["metrics"]["rel_l2_u"]} | floor)
     return pd.DataFrame(rows)
+
+
+def _floor(spec, parameters):
+    return evaluate(spec, best_head(spec, parameters))["rel_l2_u"]
 
 
 def _interval(numerator, denominator, level):
@@ -137,9 +153,10 @@ def auc(x, wins, seed, group, level=LEVEL):
 
 
 def rank_correlation(x, y, group):
-    """Spearman's ρ of x and y, both ranked within groups of one k (or all, if there is one group)."""
+    """Spearman's ρ of x and y, both ranked within groups; NaN if either is constant in each."""
     ranks = [pd.Series(np.asarray(v)).groupby(np.asarray(group)).rank(pct=True) for v in (x, y)]
-    return float(np.corrcoef(*[r - r.groupby(np.asarray(group)).transform("mean") for r in ranks])[0, 1])
+    centred = [rank - rank.groupby(np.asarray(group)).transform("mean") for rank in ranks]
+    return float(np.corrcoef(*centred)[0, 1]) if all(np.ptp(rank) > 0 for rank in centred) else np.nan
 
 
 def predictors(measured, pairs, updates, level=LEVEL):
@@ -150,11 +167,12 @@ def predictors(measured, pairs, updates, level=LEVEL):
     """
     rows, asked = [], level / (len(QUANTITIES) * len(updates))
     for update in updates:
-        wide = measured[measured["update"] == update].pivot(index=["k", "seed"], columns="gate", values=QUANTITIES)
-        both = pairs.set_index(["k", "seed"])[["log_ratio"]].join(wide, how="inner").dropna()
-        y, seed, k = both["log_ratio"], both.index.get_level_values("seed"), both.index.get_level_values("k")
+        now = measured[measured["update"] == update].set_index(["k", "seed"])
+        ratio = np.log(now.loc[now["gate"] == "linear", QUANTITIES] / now.loc[now["gate"] == "exp", QUANTITIES])
+        both = pairs.set_index(["k", "seed"])[["log_ratio"]].join(ratio, how="inner").dropna()
+        y, (k, seed) = both["log_ratio"], (both.index.get_level_values(name) for name in ("k", "seed"))
         for quantity in QUANTITIES:
-            x, row = np.log(both[quantity, "linear"] / both[quantity, "exp"]), {"update": update, "quantity": quantity, "n": len(both)}
+            x, row = both[quantity], {"update": update, "quantity": quantity, "n": len(both)}
             for scope, group in (("all", np.zeros(len(both))), ("within_k", k)):
                 row |= dict(zip((f"auc_{scope}", f"low_{scope}", f"high_{scope}"), auc(x, y > 0, seed, group, asked)))
                 row[f"rho_{scope}"] = rank_correlation(x, y, group)

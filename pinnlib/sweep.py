@@ -118,10 +118,13 @@ def _cluster(todo, workers, scheduler):
     if not todo or (workers == 1 and not scheduler):
         yield None
         return
+    import dask
     from distributed import Client, LocalCluster  # a second of imports that nothing else needs
 
     local = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": "ERROR", "preload": "pinnlib.worker"}
     with contextlib.ExitStack() as stack:
+        # A pause of the whole sweep, such as a closed lid, must not count as the death of its workers; a real death is seen at once.
+        stack.enter_context(dask.config.set({"distributed.scheduler.worker-ttl": None}))
         try:
             client = Client(scheduler or stack.enter_context(LocalCluster(n_workers=min(workers, len(todo)), **local)))
         except OSError as error:

@@ -39,6 +39,17 @@ def good():
     return Made(as_published)
 
 
+KERNEL = {"kernel_predicts": "yes", "kernel_clear": 3, "kernel_asked": 26, "kernel_clear_within_k": 1, "kernel_by_k_alone": 0.9, "kernel_pairs": 240}
+
+
+@pytest.mark.parametrize("answer, verdict", [("yes", "reproduced"), ("unclear", "partly"), ("no", "not reproduced")])
+def test_the_claim_of_an_explanation_follows_notebook_05(answer, verdict):
+    (claim,) = (claim for claim in claims.CLAIMS if claim.id == "explains")
+    assert claim.check(evidence.Evidence({}, numbers=KERNEL | {"kernel_predicts": answer})).verdict == verdict
+    with pytest.raises(evidence.NotTestable, match="05"):
+        claim.check(evidence.Evidence({}))
+
+
 def test_every_claim_has_an_identity_a_kind_a_place_and_a_rule():
     ids = [claim.id for claim in claims.CLAIMS]
     assert len(set(ids)) == len(ids) and len(FROM_RUNS) >= 15
@@ -50,7 +61,7 @@ def test_every_claim_has_an_identity_a_kind_a_place_and_a_rule():
 
 @pytest.mark.parametrize("claim", EXACT, ids=lambda claim: claim.id)
 def test_what_needs_no_training_is_decided_by_computation(claim):
-    assert claim.check(None).verdict == ("not reproduced" if claim.id == "function-class" else "reproduced")
+    assert claim.check(evidence.Evidence({}, numbers=KERNEL)).verdict == ("not reproduced" if claim.id == "function-class" else "reproduced")
 
 
 @pytest.mark.parametrize("claim", FROM_RUNS, ids=lambda claim: claim.id)

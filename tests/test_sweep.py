@@ -140,6 +140,11 @@ def test_our_scheduler_and_workers_listen_on_loopback_only():
     assert listening and set(listening) <= {"127.0.0.1", "::1"}
 
 
+def test_a_closed_lid_does_not_count_as_the_death_of_workers():
+    with _cluster(SPECS, 2, None) as client:
+        assert client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.worker_ttl) is None
+
+
 def test_nobody_at_the_scheduler_is_said_plainly(tmp_path, monkeypatch):
     import dask
 

@@ -1,0 +1,103 @@
+"""What notebook 05 rests on: AUC, rank correlation, the rule, snapshots as short runs, and the least-squares floor."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import mannwhitneyu, spearmanr
+
+from pinnlib import RunSpec, scaling, train
+from pinnlib.journal import record_of
+from pinnlib.models import to_latent
+from pinnlib.training import initial_parameters
+
+ONE = np.zeros
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=30).filter(lambda rows: len({won for _, won in rows}) == 2))
+def test_auc_is_the_statistic_of_mann_and_whitney(rows):
+    x, wins = (np.array(column) for column in zip(*rows))
+    found, low, high = scaling.auc(x.astype(float), wins, np.arange(len(x)), ONE(len(x)))
+    assert found == pytest.approx(mannwhitneyu(x[wins], x[~wins]).statistic / (wins.sum() * (~wins).sum()))
+    assert 0 <= low <= high <= 1
+
+
+def test_auc_within_groups_ignores_what_the_group_knows():
+    k, wins, seed = np.repeat([10, 20], 4), np.array([1, 1, 1, 0, 0, 0, 0, 1], dtype=bool), np.tile(np.arange(4), 2)
+    assert scaling.auc(-k, wins, seed, ONE(8))[0] > 0.5
+    assert scaling.auc(-k, wins, seed, k)[0] == 0.5  # the same k, the same x
+    assert scaling.auc(wins.astype(float), wins, seed, k)[0] == 1
+    assert np.isnan(scaling.auc(k, np.ones(8, dtype=bool), seed, k)).all()
+
+
+def test_rank_correlation_is_spearmans_and_within_groups_removes_their_level():
+    x, y = np.random.default_rng(0).standard_normal((2, 40))
+    assert scaling.rank_correlation(x, y, ONE(40)) == pytest.approx(spearmanr(x, y).statistic)
+    group = np.repeat([0, 100], 20)
+    assert abs(scaling.rank_correlation(x + group, y + group, group) - scaling.rank_correlation(x, y, group)) < 1e-12
+
+
+def measured_with(effect, level):
+    """Kernels of 6 stiffnesses and 12 seeds in which the trace of the linear gate knows the final ratio (`effect`) or its k (`level`)."""
+    draw, rows, pairs = np.random.default_rng(1), [], []
+    for k in range(6):
+        for seed in range(12):
+            ratio = draw.standard_normal() + (k - 2.5) * level
+            pairs.append({"k": k, "seed": seed, "log_ratio": ratio})
+            for gate in ("exp", "linear"):
+                row = {name: float(np.exp(draw.standard_normal())) for name in scaling.QUANTITIES}
+                row["trace"] = float(np.exp(effect * ratio + level * k)) if gate == "linear" else 1.0
+                rows.append({"k": k, "seed": seed, "gate": gate, "update": 0} | row)
+    return scaling.predictors(pd.DataFrame(rows), pd.DataFrame(pairs), [0])
+
+
+@pytest.mark.parametrize("effect, level, answer", [(1.0, 0.0, "yes"), (0.0, 0.0, "no"), (0.0, 3.0, "unclear")])
+def test_the_rule_says_yes_no_and_unclear(effect, level, answer):
+    found, rows = scaling.verdict(measured_with(effect, level))
+    assert found == answer and ("trace" in set(rows["quantity"])) == (answer != "no")
+
+
+def test_a_short_run_has_the_parameters_of_the_whole_run_at_that_moment():
+    spec = RunSpec(steps=30, points=50)
+    (whole,) = train([spec], snapshots=[0, 10])
+    short = dataclasses.replace(spec, steps=10)
+    records = {short.key: record_of(train([short])[0], {})}
+    np.testing.assert_array_equal(scaling.parameters_at(spec, 10, records), whole.snapshots[10])
+    np.testing.assert_array_equal(scaling.parameters_at(spec, 0, {}), whole.snapshots[0])
+    assert scaling.parameters_at(spec, 20, records) is None
+
+
+@pytest.mark.parametrize("model", ["fixed", "adaptive"])
+@pytest.mark.parametrize("gate", ["exp", "linear"])
+def test_no_head_fits_the_reference_better_than_the_best(model, gate):
+    spec = RunSpec(model=model, gate=gate, k=30)
+    ref, theta = spec.reference, initial_parameters(spec).double().numpy()
+    best, wanted = scaling.best_head(spec, theta), to_latent(spec.dynamics, ref.q)[:, ::4]
+
+    def off(parameters):
+        latent = spec.ansatz().latent(torch.tensor(parameters)[None], torch.tensor(ref.t[::4])[None]).value[0].numpy()
+        return np.square(latent - wanted).sum()
+
+    draw = np.random.default_rng(0)
+    for _ in range(20):
+        assert off(best) < off(best + 1e-3 * draw.standard_normal(len(best)) * (np.arange(len(best)) < 130))
+    assert off(best) < 1e-3 * off(theta)
+    np.testing.assert_array_equal(best[130:], theta[130:])  # the frequencies stay
+
+
+def test_the_closed_form_is_the_second_derivative_of_the_features():
+    spec, times = RunSpec(gate="exp(alpha=0.5)"), np.array([0.3, 4.0])
+    t = torch.tensor(times, requires_grad=True)
+    total = 0
+    for omega in spec.trunk.start:
+        for wave in (torch.sin, torch.cos):
+            y = (1 - torch.exp(-0.5 * t)) * wave(omega * t)
+            (slope,) = torch.autograd.grad(y.sum(), t, create_graph=True)
+            total = total + torch.autograd.grad(slope.sum(), t)[0] ** 2
+    factor = np.sqrt(1 + torch.sigmoid(spec.ansatz().start[0, 0, 0]).item() ** 2)
+    np.testing.assert_allclose(scaling.envelope(spec, times), factor * total.sqrt().numpy(), rtol=1e-10)
