@@ -11,7 +11,7 @@ if sys.platform == "linux":
     for option, value in ((-3, 1 << 25), (-1, 1 << 30)):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
         getattr(ctypes.CDLL(None), "mallopt", lambda *_: None)(option, value)
 
-from .gates import GATES, Exponential, Gate, Linear
+from .gates import GATES, Exponential, Gate, Linear, Rational, Tanh
 from .models import MODELS, MLP, AdaptiveFourier, FixedFourier, Trunk
 from .reference import reference
 from .spec import RunSpec
@@ -21,6 +21,7 @@ from .training import Result, predict, train
 __version__ = "0.1.0"
 __all__ = [
     "GATES", "MODELS", "SYSTEMS",
-    "AdaptiveFourier", "Exponential", "FixedFourier", "Gate", "Linear", "MLP", "Result", "RunSpec", "SpringPendulum", "System", "Trunk",
+    "AdaptiveFourier", "Exponential", "FixedFourier", "Gate", "Linear", "MLP", "Rational", "Result", "RunSpec", "SpringPendulum",
+    "System", "Tanh", "Trunk",
     "predict", "reference", "train",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from .journal import Journal, record_of
+from .journal import Journal, record_of, settings
 from .named import check, is_whole
 from .numerics import NUMERICS, fingerprint, origin
 from .paths import RECORDS
@@ -40,8 +40,8 @@ def _verdict(record, again, records):
     if record["made"]["fingerprint"] == fingerprint() and record["numerics"] == NUMERICS:
         same = all(record[part] == again[part] for part in ("status", "metrics", "history", "frequencies", "parameters", "parameters_sha256"))
         return "identical" if same else "MISMATCH"
-    alike, kin = record["spec"] | {"seed": None}, [r for r in records.values() if r["status"] != "failed" and r["key"] != record["key"]]
-    siblings = [r for r in kin if r["spec"] | {"seed": None} == alike]
+    alike, kin = settings(record) | {"seed": None}, [r for r in records.values() if r["status"] != "failed" and r["key"] != record["key"]]
+    siblings = [r for r in kin if settings(r) | {"seed": None} == alike]
     if len(siblings) < FEWEST:
         return "not judged"
     if again["status"] != "ok":

@@ -1,6 +1,6 @@
 """Gates g(t): g(0) = 0 holds the initial position, g'(0) ≠ 0 leaves the initial velocity free, no other zero on (0, T]."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 
 import torch
@@ -18,34 +18,69 @@ class Gate(Named):
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class Exponential(Gate):
-    """g = 1 − e^{−αt}: saturates at 1."""
-
-    alpha: float = 1.0
-    name = "exp"
+class _Positive(Gate):
+    """A gate whose fields are numbers > 0."""
 
     def __post_init__(self):
         super().__post_init__()
-        check("alpha", self.alpha, is_number(self.alpha) and self.alpha > 0, "a finite number > 0")
+        for f in fields(self):
+            value = getattr(self, f.name)
+            check(f.name, value, is_number(value) and value > 0, "a finite number > 0")
+
+
+def _scaled(factor, jet):
+    return jet if factor == 1 else Jet(*(factor * order for order in jet))
+
+
+@dataclass(frozen=True)
+class Exponential(_Positive):
+    """g = c(1 − e^{−αt}): saturates at c."""
+
+    alpha: float = 1.0
+    scale: float = 1.0
+    name = "exp"
 
     def jet(self, t):
         g = -torch.expm1(-self.alpha * t)
         slope = self.alpha * (1 - g)
-        return Jet(g, slope, -self.alpha * slope)
+        return _scaled(self.scale, Jet(g, slope, -self.alpha * slope))
 
 
 @dataclass(frozen=True)
-class Linear(Gate):
-    """g = t: grows for ever."""
+class Linear(_Positive):
+    """g = ct: grows for ever; c = 1/T makes it end at 1."""
 
+    scale: float = 1.0
     name = "linear"
 
     def jet(self, t):
-        return Jet(t, torch.ones_like(t), torch.zeros_like(t))
+        return _scaled(self.scale, Jet(t, torch.ones_like(t), torch.zeros_like(t)))
 
 
-GATES = {kind.name: kind for kind in (Exponential, Linear)}
+@dataclass(frozen=True)
+class Tanh(Gate):
+    """g = tanh t: saturates at 1, straighter at first than the exponential."""
+
+    name = "tanh"
+
+    def jet(self, t):
+        g = torch.tanh(t)
+        slope = 1 - g * g
+        return Jet(g, slope, -2 * g * slope)
+
+
+@dataclass(frozen=True)
+class Rational(Gate):
+    """g = t/(1 + t): saturates at 1, slowly."""
+
+    name = "rational"
+
+    def jet(self, t):
+        left = 1 / (1 + t)
+        return Jet(t * left, left * left, -2 * left * left * left)
+
+
+GATES = {kind.name: kind for kind in (Exponential, Linear, Tanh, Rational)}
 
 
 @lru_cache(maxsize=None)

@@ -221,13 +221,18 @@ def _clear_errors(folder):
         raise JournalError(f"cannot write to {folder}: {error.strerror or error}; the records already there are intact") from error
 
 
+def settings(record):
+    """All settings of a run; a field that is younger than its record has its default."""
+    return dataclasses.asdict(RunSpec()) | record["spec"]
+
+
 def table(records):
     """One row per record: the settings, status, metrics, seconds and version of the numerics, in a fixed order."""
     rows = []
     for record in records.values():
-        settings = {name: str(value) if isinstance(value, (list, tuple)) else value for name, value in record["spec"].items()}
+        told = {name: str(value) if isinstance(value, (list, tuple)) else value for name, value in settings(record).items()}
         cost = {"seconds": record.get("seconds"), "numerics": record["numerics"]}
-        rows.append({"key": record["key"]} | settings | {"status": record["status"]} | record.get("metrics", {}) | cost)
+        rows.append({"key": record["key"]} | told | {"status": record["status"]} | record.get("metrics", {}) | cost)
     order = ["loss", "lambda_ic", "model", "k", "seed", "gate", "key"]
     frame = pd.DataFrame(rows)
     return frame.reindex(columns=[*frame.columns, *(c for c in COLUMNS if c not in frame)]).sort_values(order, ignore_index=True)

@@ -150,18 +150,37 @@ def to_latent(system, q):
 
 
 class Ansatz:
-    """û = u0 + g ũ in the latent variables, r = r_min + softplus(ρ̂) where positive: the one place that knows the initial state."""
+    """û = u0 + g ũ in the latent variables, r = r_min + softplus(ρ̂) where positive: the one place that knows the initial state.
 
-    def __init__(self, trunk, gate, system, positions, dtype):
+    With `velocities`, û = u0 + (g/g'(0)) v0 + g² ũ, which holds the initial velocity too.
+    """
+
+    def __init__(self, trunk, gate, system, positions, dtype, velocities=None):
         self.trunk, self.gate, self.system = trunk, gate, system
         self.start = torch.tensor(to_latent(system, np.transpose(positions)).T, dtype=dtype)[:, :, None]  # (runs, components, 1)
 
+        self.drift = None if velocities is None else self._drift(np.transpose(velocities), dtype)
+
+    def _drift(self, velocities, dtype):
+        """Latent velocity at the start over g'(0): dr/dρ is σ(ρ₀)."""
+        slope = self.gate.jet(torch.zeros(1, dtype=torch.float64)).first.item()
+        rows = [v / torch.sigmoid(self.start[:, c, 0].double()).numpy() if positive else v for c, (v, positive) in enumerate(zip(velocities, self.system.positive))]
+        return torch.tensor(np.stack(rows, axis=1) / slope, dtype=dtype)[:, :, None]
+
+    def frame(self, t):
+        """(factor of ũ, what is added to it), as jets that broadcast over (runs, components, points)."""
+        gate = Jet(*(g[:, None, :] for g in self.gate.jet(t)))
+        if self.drift is None:
+            return gate, Jet(self.start, 0.0, 0.0)
+        return product(gate, gate), Jet(self.start + self.drift * gate.value, self.drift * gate.first, self.drift * gate.second)
+
     def latent(self, theta, t):
         """(ρ̂, θ̂) and derivatives, each (runs, components, points)."""
-        parameters = self.trunk.blocks(theta, len(self.system.components))
-        gate = Jet(*(g[:, None, :] for g in self.gate.jet(t)))
-        gated = product(gate, self.trunk.jet(parameters, t))
-        return gated._replace(value=gated.value + self.start)
+        factor, added = self.frame(t)
+        gated = product(factor, self.trunk.jet(self.trunk.blocks(theta, len(self.system.components)), t))
+        if self.drift is None:
+            return gated._replace(value=gated.value + added.value)
+        return Jet(*(own + more for own, more in zip(gated, added)))
 
     def jets(self, theta, t):
         """One Jet of (runs, points) per component of the state."""

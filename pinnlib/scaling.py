@@ -106,8 +106,9 @@ def best_head(spec, parameters):
     ref, n = spec.reference, 2 * len(spec.trunk.start)
     t, blocks = torch.tensor(ref.t[::4])[None], spec.trunk.blocks(torch.as_tensor(parameters).double()[None], len(spec.dynamics.components))
     unit = {"weight": torch.eye(n + 1, n).double()[None], "bias": torch.eye(n + 1).double()[None, -1]}  # one component per feature
-    basis = spec.gating.jet(t).value[0, :, None] * spec.trunk.jet(blocks | unit, t).value[0].T
-    wanted = torch.tensor(to_latent(spec.dynamics, ref.q[:, ::4])) - spec.ansatz().start[0]
+    factor, added = (part.value[0] for part in spec.ansatz().frame(t))
+    basis = (factor * spec.trunk.jet(blocks | unit, t).value[0]).T
+    wanted = torch.tensor(to_latent(spec.dynamics, ref.q[:, ::4])) - added
     head = torch.linalg.lstsq(basis, wanted.T, driver="gelsd").solution  # (features and constant, components)
     rest = np.asarray(parameters, dtype=float)[head.numel() :]
     return np.concatenate([head[:n].T.flatten().numpy(), head[n].numpy(), rest])

@@ -45,6 +45,7 @@ class RunSpec:
     lambda_phys: float = 1.0
     precision: str = "float32"
     system: str = "spring_pendulum"
+    hard_velocity: bool = False  # the ansatz u0 + (g/g'(0)) v0 + g² ũ, which meets the initial velocity exactly
 
     def __post_init__(self):
         check("system", self.system, not re.search(r"\bk *=", str(self.system)), "given without k, which is a field of its own")
@@ -70,6 +71,7 @@ class RunSpec:
         for name, start, positive in zip(system.components, self.initial_position, system.positive):
             ok = not positive or start > system.floor
             check("initial_position", self.initial_position, ok, f"such that {name} > {system.floor}")
+        check("hard_velocity", self.hard_velocity, isinstance(self.hard_velocity, bool), "True or False")
         check_admissible(self.gating, self.horizon)
 
     def _set(self, field, value):
@@ -104,4 +106,10 @@ class RunSpec:
 
     def ansatz(self, dtype=torch.float64):
         """The ansatz of this run alone."""
-        return Ansatz(self.trunk, self.gating, self.dynamics, [self.initial_position], dtype)
+        return ansatz_of([self], self.dynamics, dtype)
+
+
+def ansatz_of(specs, system, dtype):
+    """The ansatz of runs that differ in numbers only."""
+    velocities = [spec.initial_velocity for spec in specs] if specs[0].hard_velocity else None
+    return Ansatz(specs[0].trunk, specs[0].gating, system, [spec.initial_position for spec in specs], dtype, velocities)

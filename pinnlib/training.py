@@ -9,10 +9,9 @@ import torch
 
 from .losses import LOSSES
 from .metrics import error_metrics, residual_metrics
-from .models import Ansatz
 from .named import check
 from .progress import progress_bar
-from .spec import RunSpec
+from .spec import RunSpec, ansatz_of
 from .systems import stack
 
 VECTOR = 32  # rows are padded to whole vectors of the CPU, so that a run's bits do not depend on its place in a batch
@@ -61,8 +60,7 @@ class Objective:
 
     def __init__(self, specs):
         first, dtype = specs[0], specs[0].dtype
-        system = stack([s.dynamics for s in specs], dtype)
-        self.ansatz = Ansatz(first.trunk, first.gating, system, [s.initial_position for s in specs], dtype)
+        self.ansatz = ansatz_of(specs, stack([s.dynamics for s in specs], dtype), dtype)
         self.points, self.physics = first.points, LOSSES[first.loss]()
         self.velocity = torch.tensor([s.initial_velocity for s in specs], dtype=dtype)
         self.lambda_phys = torch.tensor([s.lambda_phys for s in specs], dtype=dtype)
@@ -151,7 +149,7 @@ def batches(specs, parts=1):
     """
     groups = {}
     for spec in specs:
-        alike = (spec.model, spec.gate, spec.loss, spec.steps, spec.lr, spec.points, spec.horizon, spec.precision, type(spec.dynamics))
+        alike = (spec.model, spec.gate, spec.loss, spec.steps, spec.lr, spec.points, spec.horizon, spec.precision, spec.hard_velocity, type(spec.dynamics))
         groups.setdefault(alike, []).append(spec)
     for group in groups.values():
         group.sort(key=lambda spec: spec.seed)

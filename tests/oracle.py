@@ -51,7 +51,10 @@ class Adaptive(Fixed):
 
 
 TRUNKS = {"baseline": Baseline, "fixed": Fixed, "adaptive": Adaptive}
-GATES = {"exp": lambda t: 1 - torch.exp(-t), "exp(alpha=0.5)": lambda t: 1 - torch.exp(-0.5 * t), "linear": lambda t: t}
+GATES = {
+    "exp": lambda t: 1 - torch.exp(-t), "exp(alpha=0.5)": lambda t: 1 - torch.exp(-0.5 * t), "exp(scale=10.0)": lambda t: 10 * (1 - torch.exp(-t)),
+    "linear": lambda t: t, "linear(scale=0.1)": lambda t: t / 10, "tanh": torch.tanh, "rational": lambda t: t / (1 + t),
+}  # fmt: skip
 
 
 def build(model, flat, dtype):

@@ -12,6 +12,7 @@ from pinnlib.spec import RunSpec
 from pinnlib.training import Collocation, Objective, initial_parameters, padded, streams
 
 MODELS, GATES, LOSSES = ("baseline", "fixed", "adaptive"), ("exp", "exp(alpha=0.5)", "linear"), ("balanced", "mse")
+OTHER_GATES = ("exp(scale=10.0)", "linear(scale=0.1)", "tanh", "rational")
 every = pytest.mark.parametrize("model, gate, loss", [*itertools.product(MODELS, GATES, LOSSES)])
 spec_of = {"precision": "float64", "points": 150, "k": 30.0, "seed": 3}
 
@@ -28,7 +29,7 @@ def drawn(spec, updates):
     return [collocation.draw()[0, : spec.points].clone() for _ in range(updates)]
 
 
-@pytest.mark.parametrize("model, gate", [*itertools.product(MODELS, GATES)])
+@pytest.mark.parametrize("model, gate", [*itertools.product(MODELS, GATES), *(("adaptive", gate) for gate in OTHER_GATES)])
 def test_values_derivatives_and_residuals_are_the_oracles(model, gate):
     spec = RunSpec(model=model, gate=gate, **spec_of)
     theta, t = perturbed(spec), torch.linspace(0, 10, 97, dtype=torch.float64)
@@ -39,6 +40,23 @@ def test_values_derivatives_and_residuals_are_the_oracles(model, gate):
             np.testing.assert_allclose(table[name + suffix], expected.detach()[:, 0], rtol=1e-10, atol=1e-11)
     for name, expected in zip(("r", "theta"), oracle.residuals(jets, spec.k)):
         np.testing.assert_allclose(table[f"residual_{name}"], expected.detach()[:, 0], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("gate", [*GATES, *OTHER_GATES])
+def test_a_hard_velocity_is_the_plain_formula(gate):
+    """u0 + (g/g'(0)) v0 + g² ũ and its derivatives, by automatic differentiation of the formula as it is written."""
+    spec = RunSpec(gate=gate, hard_velocity=True, initial_velocity=(0.4, -0.3), **spec_of)
+    theta, t = perturbed(spec), torch.linspace(0, 10, 23, dtype=torch.float64).reshape(-1, 1).requires_grad_()
+    trunk, g, zero = oracle.build("adaptive", theta, torch.float64), oracle.GATES[gate], torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    slope = torch.autograd.grad(g(zero), zero)[0]
+    start = torch.tensor([oracle.math.log(oracle.math.expm1(1 - oracle.R_MIN)), 0.2], dtype=torch.float64)
+    velocity = torch.tensor([0.4, -0.3], dtype=torch.float64) / torch.stack([torch.sigmoid(start[0]), torch.tensor(1.0)])
+    latent = start + g(t) / slope * velocity + g(t) ** 2 * trunk(t)
+    table = pinnlib.predict(spec, theta.numpy(), t.detach().numpy()[:, 0])
+    for name, y in (("r", oracle.R_MIN + torch.nn.functional.softplus(latent[:, :1])), ("theta", latent[:, 1:])):
+        y_t = oracle.ddt(y, t)
+        for suffix, expected in (("", y), ("_t", y_t), ("_tt", oracle.ddt(y_t, t))):
+            np.testing.assert_allclose(table[name + suffix], expected.detach()[:, 0], rtol=1e-8, atol=1e-8)  # g² is a hundred at the end
 
 
 @every

@@ -13,7 +13,7 @@ from pinnlib.models import MODELS
 from pinnlib.training import initial_parameters, predict
 
 TIMES = np.linspace(0.3, 10, 5)
-EVERY = [(model, gate) for model in MODELS for gate in GATES]
+EVERY = [(model, gate) for model in MODELS for gate in ("exp", "linear")]
 some_run = st.builds(RunSpec, model=st.sampled_from(["fixed", "adaptive"]), gate=st.sampled_from(sorted(GATES)), k=st.floats(5, 130))
 
 

@@ -12,7 +12,7 @@ from pinnlib.gates import GATES
 from pinnlib.jets import Jet, product
 from pinnlib.metrics import error_metrics, residual_metrics, state_error
 from pinnlib.models import inverse_softplus
-from pinnlib.training import initial_parameters
+from pinnlib.training import Collocation, Objective, initial_parameters
 
 PAPER_K = (10.0, 20.0, 30.0, 60.0, 130.0)
 
@@ -105,7 +105,10 @@ def test_product_rule(coefficients, at):
         assert float(ours) == pytest.approx(float(expected), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("text", ["exp", "linear", "exp(alpha=0.25)", "exp(alpha=4)"])
+STUDIED = ["exp", "linear", "exp(alpha=0.25)", "exp(alpha=0.5)", "exp(alpha=2)", "exp(alpha=4)", "exp(scale=10)", "linear(scale=0.1)", "tanh", "rational"]
+
+
+@pytest.mark.parametrize("text", STUDIED)
 def test_gate_jets_are_what_autograd_says(text):
     gate = RunSpec(gate=text).gating
     t = torch.linspace(0, 10, 57, dtype=torch.float64).requires_grad_()
@@ -115,6 +118,21 @@ def test_gate_jets_are_what_autograd_says(text):
     torch.testing.assert_close(first, d1)
     torch.testing.assert_close(second, d2)
     assert type(gate) in GATES.values() and value[0].item() == 0
+
+
+@pytest.mark.parametrize("text", STUDIED)
+@pytest.mark.parametrize("hard", [False, True])
+def test_the_velocity_at_the_start_knows_the_slope_of_its_gate(text, hard):
+    """Free: g'(0) ũ(0), times σ(ρ₀) for r. Hard: the prescribed one, whatever the parameters, and so no velocity penalty."""
+    spec = RunSpec(gate=text, hard_velocity=hard, initial_velocity=(0.3, -0.7), precision="float64", points=40)
+    theta, zero = torch.randn(1, 162, generator=torch.Generator().manual_seed(0), dtype=torch.float64), torch.zeros(1, 1, dtype=torch.float64)
+    r, angle = (jet.first.item() for jet in spec.ansatz().jets(theta, zero))
+    free = spec.gating.jet(zero).first * spec.trunk.jet(spec.trunk.blocks(theta, 2), zero).value[0]
+    sigma = torch.sigmoid(spec.ansatz().start[0, 0]).item()
+    expected = spec.initial_velocity if hard else (sigma * free[0].item(), free[1].item())
+    assert (r, angle) == pytest.approx(expected, rel=1e-12)
+    penalty = Objective([spec]).terms(torch.nn.functional.pad(theta, (0, 30)), Collocation([spec]).draw())["velocity"].item()
+    assert penalty < 1e-25 if hard else penalty > 1e-3
 
 
 def test_metrics_by_hand():
