@@ -8,6 +8,10 @@ from .spec import RunSpec
 
 SIX_K = (10, 20, 30, 40, 50, 60)
 THIRTEEN_K = tuple(range(10, 140, 10))
+FOUR_K = (20, 30, 60, 100)  # of the gate study
+TEN_GATES = (
+    "linear", "linear(scale=0.1)", "exp(alpha=0.25)", "exp(alpha=0.5)", "exp", "exp(alpha=2.0)", "exp(alpha=4.0)", "exp(scale=10.0)", "tanh", "rational",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -21,11 +25,13 @@ class Study:
     loss: str = "balanced"
     gates: tuple = ("exp", "linear")
     stages: tuple = (1,)  # shares of the updates; a run that stops early has the parameters that the whole run has then
+    hard_velocity: bool = False
 
     def specs(self, seeds=None, steps=RunSpec.steps):
         """Every run of the study, once; `seeds` caps the number of seeds, `steps` are the updates of a whole run (few in a smoke test)."""
+        shared = {"loss": self.loss, "hard_velocity": self.hard_velocity}
         return [
-            RunSpec(model=model, gate=gate, k=k, lambda_ic=lambda_ic, loss=self.loss, seed=seed, steps=max(1, round(stage * steps)))
+            RunSpec(model=model, gate=gate, k=k, seed=seed, steps=max(1, round(stage * steps)), lambda_ic=lambda_ic, **shared)
             for stage in self.stages
             for model, (usual, exceptions) in self.seeds.items()
             for lambda_ic in self.lambda_ic
@@ -61,6 +67,11 @@ STUDIES = {
         "spectral runs on their way, for the kernel",
         THIRTEEN_K, (50,), {"fixed": (0, dict.fromkeys(SIX_K, 3)), "adaptive": (5, {})}, stages=(0.02, 0.1, 0.2),
     ),
+    "gates": Study("ten gates", FOUR_K, (50,), {"adaptive": (20, {})}, gates=TEN_GATES),
+    "gates_mse": Study("ten gates under the plain mean-square loss", FOUR_K, (50,), {"adaptive": (10, {})}, "mse", TEN_GATES),
+    "budget": Study("five times the updates", (20, 60), (50,), {"adaptive": (10, {})}, stages=(5,)),
+    "hard_velocity": Study("an ansatz that holds the initial velocity too", FOUR_K, (50,), {"adaptive": (20, {})}, hard_velocity=True),
+    "free_velocity": Study("no velocity penalty, at the stiffnesses of the gate study", FOUR_K, (0,), {"adaptive": (20, {})}),
     "table": Study(
         "the runs behind the published table of tests",
         (20, 60), (0, 50), {"adaptive": (20, {})},

@@ -40,7 +40,7 @@ def _hash(parameters):
 
 def encode(record):
     """A record as its line."""
-    rest = json.dumps(record, allow_nan=False)[1:]
+    rest = json.dumps(record, allow_nan=False, separators=(",", ":"))[1:]
     return f'{{"checksum": "{_checksum(rest)}", {rest}\n'
 
 
