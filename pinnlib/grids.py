@@ -1,6 +1,6 @@
 """Which runs each study needs: data, from which the list of specifications follows."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from .journal import table
 from .named import check, is_whole
@@ -14,6 +14,10 @@ TEN_GATES = (
 )  # fmt: skip
 
 
+MOST = 1000  # seeds of a cell
+SGD_RATES = (1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4)
+
+
 @dataclass(frozen=True)
 class Study:
     """Both gates at every k and λ; `seeds` gives, per model, how many seeds (from 0) at most k and, after that, at the k named."""
@@ -25,19 +29,18 @@ class Study:
     loss: str = "balanced"
     gates: tuple = ("exp", "linear")
     stages: tuple = (1,)  # shares of the updates; a run that stops early has the parameters that the whole run has then
-    hard_velocity: bool = False
+    changes: dict = field(default_factory=dict)  # further settings of every run
+    first_seed: int = 0
 
     def specs(self, seeds=None, steps=RunSpec.steps):
         """Every run of the study, once; `seeds` caps the number of seeds, `steps` are the updates of a whole run (few in a smoke test)."""
-        shared = {"loss": self.loss, "hard_velocity": self.hard_velocity}
         return [
-            RunSpec(model=model, gate=gate, k=k, seed=seed, steps=max(1, round(stage * steps)), lambda_ic=lambda_ic, **shared)
+            RunSpec(model=model, gate=gate, k=k, seed=seed, steps=max(1, round(stage * steps)), lambda_ic=lambda_ic, loss=self.loss, **self.changes)
             for stage in self.stages
             for model, (usual, exceptions) in self.seeds.items()
             for lambda_ic in self.lambda_ic
             for k in self.k
-            for seed in range(exceptions.get(k, usual))
-            if seeds is None or seed < seeds
+            for seed in range(self.first_seed, self.first_seed + min(exceptions.get(k, usual), MOST if seeds is None else seeds))
             for gate in self.gates
         ]
 
@@ -70,8 +73,12 @@ STUDIES = {
     "gates": Study("ten gates", FOUR_K, (50,), {"adaptive": (20, {})}, gates=TEN_GATES),
     "gates_mse": Study("ten gates under the plain mean-square loss", FOUR_K, (50,), {"adaptive": (10, {})}, "mse", TEN_GATES),
     "budget": Study("five times the updates", (20, 60), (50,), {"adaptive": (10, {})}, stages=(5,)),
-    "hard_velocity": Study("an ansatz that holds the initial velocity too", FOUR_K, (50,), {"adaptive": (20, {})}, hard_velocity=True),
+    "hard_velocity": Study("an ansatz that holds the initial velocity too", FOUR_K, (50,), {"adaptive": (20, {})}, changes={"hard_velocity": True}),
     "free_velocity": Study("no velocity penalty, at the stiffnesses of the gate study", FOUR_K, (0,), {"adaptive": (20, {})}),
+    **{
+        f"sgd_tuning_{i}": Study("a rate for SGD, on seeds of its own", (20, 60), (50,), {"adaptive": (3, {})}, changes={"optimiser": "sgd", "lr": lr}, first_seed=20)
+        for i, lr in enumerate(SGD_RATES)
+    },
     "table": Study(
         "the runs behind the published table of tests",
         (20, 60), (0, 50), {"adaptive": (20, {})},

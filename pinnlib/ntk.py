@@ -9,8 +9,8 @@ SINGLE = float(np.finfo(np.float32).eps)  # a direction weaker than this share o
 GRID = np.linspace(0.1, 10, 100)  # times at which kernels are compared
 
 
-def linearised(spec, parameters, times):
-    """(J_R (components, points, parameters), e = R(t) (components, points)) in float64.
+def linearised(spec, parameters, times, of="residual"):
+    """(J_R (components, points, parameters), e = R(t) (components, points)) in float64; of="velocity": the same of q'(t).
 
     One row of parameters per time, so that one backward pass serves all times.
     """
@@ -18,9 +18,10 @@ def linearised(spec, parameters, times):
     check("times", times, t.ndim == 1 and bool(torch.isfinite(t).all()), "a number or a list of finite numbers")
     theta = torch.as_tensor(parameters).double().repeat(len(t), 1).requires_grad_()
     ansatz = spec.ansatz()
-    residual = ansatz.residual(ansatz.jets(theta, t[:, None]))
-    J = [torch.autograd.grad(r.sum(), theta, retain_graph=True)[0].numpy() for r in residual]
-    return np.stack(J), np.stack([r.detach().numpy()[:, 0] for r in residual])
+    jets = ansatz.jets(theta, t[:, None])
+    values = {"residual": ansatz.residual(jets), "velocity": [jet.first for jet in jets]}[of]
+    J = [torch.autograd.grad(value.sum(), theta, retain_graph=True)[0].numpy() for value in values]
+    return np.stack(J), np.stack([value.detach().numpy()[:, 0] for value in values])
 
 
 def jacobian(spec, parameters, times):

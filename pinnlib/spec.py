@@ -12,6 +12,7 @@ from .gates import GATES, check_admissible
 from .losses import LOSSES
 from .models import MODELS, Ansatz
 from .named import check, is_number, is_whole, lookup
+from .optimisers import OPTIMISERS
 from .reference import reference
 from .systems import SYSTEMS
 
@@ -45,11 +46,12 @@ class RunSpec:
     lambda_phys: float = 1.0
     precision: str = "float32"
     system: str = "spring_pendulum"
+    optimiser: str = "adam"
     hard_velocity: bool = False  # the ansatz u0 + (g/g'(0)) v0 + g² ũ, which meets the initial velocity exactly
 
     def __post_init__(self):
         check("system", self.system, not re.search(r"\bk *=", str(self.system)), "given without k, which is a field of its own")
-        for field, registry in (("model", MODELS), ("gate", GATES), ("system", SYSTEMS)):
+        for field, registry in (("model", MODELS), ("gate", GATES), ("optimiser", OPTIMISERS), ("system", SYSTEMS)):
             self._set(field, str(lookup(field, registry, getattr(self, field))))
         for field, known in (("loss", LOSSES), ("precision", PRECISIONS)):
             value = getattr(self, field)
@@ -84,6 +86,10 @@ class RunSpec:
     @property
     def gating(self):
         return lookup("gate", GATES, self.gate)
+
+    @property
+    def optimising(self):
+        return lookup("optimiser", OPTIMISERS, self.optimiser)
 
     @property
     def dynamics(self):

@@ -79,22 +79,6 @@ class Objective:
         }
 
 
-class Adam:
-    """torch.optim.Adam(fused=True) without its class, whose first use alone imports for two seconds."""
-
-    def __init__(self, theta, lr):
-        self.theta, self.updates = theta, torch.zeros(())
-        self.moments = torch.zeros_like(theta), torch.zeros_like(theta)
-        self.settings = {"lr": lr, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.0, "amsgrad": False, "maximize": False}
-
-    @torch.no_grad()
-    def step(self, gradient):
-        """Move theta along one gradient."""
-        self.updates += 1
-        first, second = self.moments
-        torch._fused_adam_([self.theta], [gradient], [first], [second], [], [self.updates], **self.settings)
-
-
 @dataclass(frozen=True)
 class Result:
     """A finished run: `status` is "ok" or "diverged" (then its metrics are NaN)."""
@@ -149,7 +133,7 @@ def batches(specs, parts=1):
     """
     groups = {}
     for spec in specs:
-        alike = (spec.model, spec.gate, spec.loss, spec.steps, spec.lr, spec.points, spec.horizon, spec.precision, spec.hard_velocity, type(spec.dynamics))
+        alike = (spec.model, spec.gate, spec.loss, spec.steps, spec.lr, spec.points, spec.horizon, spec.precision, spec.hard_velocity, spec.optimiser, type(spec.dynamics))
         groups.setdefault(alike, []).append(spec)
     for group in groups.values():
         group.sort(key=lambda spec: spec.seed)
@@ -165,11 +149,11 @@ def train_batch(specs, snapshots=(), advance=lambda updates: None):
         row[:size] = initial_parameters(spec)
     theta.requires_grad_()
     collocation, objective, history = Collocation(specs), Objective(specs), []
-    adam = Adam(theta, specs[0].lr)
+    step = specs[0].optimising.start(theta, specs[0].lr)
     kept = {0: theta.detach().clone()} if 0 in snapshots else {}
     for update in range(1, steps + 1):
         terms = objective.terms(theta, collocation.draw())
-        adam.step(*torch.autograd.grad(terms["total"].sum(), theta))
+        step(*torch.autograd.grad(terms["total"].sum(), theta))
         if update in snapshots:
             kept[update] = theta.detach().clone()
         if update == 1 or update % HISTORY_EVERY == 0 or update == steps:

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import pinnlib
+from pinnlib.optimisers import Momentum
 from pinnlib.spec import RunSpec
 from pinnlib.training import Collocation, Objective, initial_parameters, padded, streams
 
@@ -40,6 +41,17 @@ def test_values_derivatives_and_residuals_are_the_oracles(model, gate):
             np.testing.assert_allclose(table[name + suffix], expected.detach()[:, 0], rtol=1e-10, atol=1e-11)
     for name, expected in zip(("r", "theta"), oracle.residuals(jets, spec.k)):
         np.testing.assert_allclose(table[f"residual_{name}"], expected.detach()[:, 0], rtol=1e-10, atol=1e-10)
+
+
+def test_momentum_is_torchs():
+    draw = torch.Generator().manual_seed(0)
+    ours, theirs = (torch.ones(2, 5, dtype=torch.float64).requires_grad_() for _ in range(2))
+    step, optimiser = Momentum(0.8).start(ours, 0.1), torch.optim.SGD([theirs], lr=0.1, momentum=0.8)
+    for _ in range(5):
+        theirs.grad = torch.randn(2, 5, generator=draw, dtype=torch.float64)
+        step(theirs.grad)
+        optimiser.step()
+    torch.testing.assert_close(ours, theirs, rtol=1e-14, atol=1e-14)
 
 
 @pytest.mark.parametrize("gate", [*GATES, *OTHER_GATES])

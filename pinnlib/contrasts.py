@@ -1,0 +1,67 @@
+"""Variant against variant over common seeds, for questions with more than two gates: effect, interval, corrected p."""
+
+import numpy as np
+import pandas as pd
+from scipy import stats as scipy_stats
+
+from . import stats
+from .journal import result_of
+from .metrics import error_metrics
+from .named import check
+from .reference import reference
+
+
+def contrast(first, second):
+    """Errors of the same seeds under two variants: n, median ratio second/first with bootstrap 95% interval, share of seeds that `first` wins, p."""
+    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    row = stats.wilcoxon_row(first, second)
+    log = np.log(second / first)
+    if len(log) < 2 or not np.isfinite(log).all():
+        return {"n": int(np.isfinite(log).sum()), "ratio": np.nan, "low": np.nan, "high": np.nan, "first_wins": np.nan, "p_raw": np.nan}
+    drawn = scipy_stats.bootstrap((log,), np.median, rng=0, vectorized=True, n_resamples=9999, method="percentile").confidence_interval
+    ends = np.exp([np.median(log), drawn.low, drawn.high])
+    return {"n": len(log)} | dict(zip(("ratio", "low", "high"), ends)) | {"first_wins": (log > 0).mean(), "p_raw": row["p_raw"]}
+
+
+def contrasts(runs, pairs, column="gate", by=("k",), metric="rel_l2_u"):
+    """One row per cell of `by` and pair (first, second) of values of `column`; Holm over all rows: one call is one family of tests.
+
+    A ratio above 1 means that the first is better. A pair that lacks a run has NaN.
+    """
+    known = set(runs[column])
+    check("pairs", pairs, all(set(pair) <= known for pair in pairs), f"pairs out of {', '.join(map(str, sorted(known)))}")
+    error = runs.assign(error=runs[metric].where(runs["status"] == "ok"))
+    rows = []
+    for cell, part in error.groupby(list(by)):
+        wide = part.pivot(index="seed", columns=column, values="error")
+        rows += [dict(zip(by, cell)) | {"first": a, "second": b} | contrast(wide[a], wide[b]) for a, b in pairs if {a, b} <= set(wide)]
+    table = pd.DataFrame(rows)
+    return table.assign(p_holm=stats.holm(table["p_raw"]))
+
+
+def told(table):
+    """The same as text: "1.52 [1.40, 1.60]*", the star for p after Holm below 0.05."""
+    star = np.where(table["p_holm"] < stats.LEVEL, "*", "")
+    return [f"{ratio:.2f} [{low:.2f}, {high:.2f}]{s}" for (ratio, low, high), s in zip(table[["ratio", "low", "high"]].values, star)]
+
+
+def own_trajectory(spec, record):
+    """Errors of a run against the solution that starts with the velocity that the run itself has at 0, and that velocity."""
+    times = spec.reference.t
+    state = result_of(record).predict(times)
+    names = list(spec.dynamics.components)
+    velocity = tuple(float(state[f"{name}_t"].iloc[0]) for name in names)
+    own = reference(spec.dynamics, spec.initial_position, velocity, spec.horizon)
+    errors = error_metrics(spec.dynamics, state[names].to_numpy().T, own.q)
+    return {"own_rel_l2_u": errors["rel_l2_u"], "speed": float(np.hypot(*velocity))}
+
+
+def with_own_trajectory(specs, records):
+    """A table of runs with their own trajectories' errors beside those against the reference."""
+    rows = []
+    for spec in specs:
+        record = records.get(spec.key)
+        if record is not None and record["status"] == "ok":
+            told = {name: getattr(spec, name) for name in ("gate", "k", "seed")}
+            rows.append(told | {"status": "ok", "rel_l2_u": record["metrics"]["rel_l2_u"]} | own_trajectory(spec, record))
+    return pd.DataFrame(rows)
