@@ -1,9 +1,11 @@
 """The objective of a run minimised by Levenberg–Marquardt: what is left of a gate's effect when conditioning is undone."""
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import least_squares
 
 from . import ntk
+from .progress import progress_bar
 from .training import evaluate, initial_parameters
 
 QUADRATURE = 400  # fixed times, midpoints of equal cells of (0, T]
@@ -42,8 +44,14 @@ def levenberg_marquardt(spec, rounds=6, evaluations=60):
     return theta, history
 
 
-def outcome(spec, **options):
-    """One row: the metrics of the solution that Levenberg–Marquardt finds for a run."""
-    theta, history = levenberg_marquardt(spec, **options)
-    told = {name: getattr(spec, name) for name in ("model", "gate", "k", "lambda_ic", "loss", "seed")}
-    return told | evaluate(spec, theta) | {name: history[-1][name] for name in ("rms_r", "rms_theta")} | {"evaluations": sum(h["evaluations"] for h in history)}
+def outcomes(specs, progress=None, **options):
+    """One row per run: the metrics of the solution that Levenberg–Marquardt finds for it."""
+    rows = []
+    with progress_bar(len(specs), progress, unit="run") as bar:
+        for spec in specs:
+            theta, history = levenberg_marquardt(spec, **options)
+            told = {name: getattr(spec, name) for name in ("model", "gate", "k", "lambda_ic", "loss", "seed")}
+            evaluations = sum(row["evaluations"] for row in history)
+            rows.append(told | {"status": "ok", "evaluations": evaluations} | evaluate(spec, theta))
+            bar.update()
+    return pd.DataFrame(rows)
