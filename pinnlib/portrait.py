@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from .figures import METRICS, RED, shades, styles
+from .figures import METRICS, RED, log_axis, shades, styles
 from .metrics import state_error
 from .named import check
 from .ntk import jacobian
@@ -148,19 +148,20 @@ def _heading(figure, path, runs, specs):
 
 
 def against_k(axis, frame, metric, chosen=()):
-    """Every run a dot and every cell's mean a line, on `axis`; returns the frame with the dots' places x; `chosen` keys are ringed."""
+    """Every run a dot (side by side: its seeds) and every cell's mean a line; returns the frame with the dots' places x. `chosen` keys are ringed."""
     looks = styles([*dict.fromkeys(frame["model"])], [*dict.fromkeys(frame["gate"])])
     spacing = np.diff(np.unique(frame["k"])).min() if frame["k"].nunique() > 1 else 10.0
-    shifts = dict(zip(looks, spacing * np.linspace(-0.3, 0.3, len(looks)) if len(looks) > 1 else [0.0]))
-    frame = frame.assign(x=frame["k"] + [shifts[pair] for pair in zip(frame["model"], frame["gate"])])
+    shifts = dict(zip(looks, (np.arange(len(looks)) + 0.5) / len(looks) - 0.5))  # each curve its own strip of the space around k
+    strip = frame["seed"] / (frame["seed"].max() + 1) * 0.7 / len(looks) - 0.35 / len(looks)
+    centre = frame["k"] + spacing * 0.9 * np.array([shifts[pair] for pair in zip(frame["model"], frame["gate"])])
+    frame = frame.assign(x=centre + spacing * 0.9 * strip, centre=centre)
     for pair, runs in frame.groupby(["model", "gate"], sort=False):
-        look = looks[pair]
-        axis.plot(runs["x"], runs[metric], look["marker"], color=look["color"], markerfacecolor=look["markerfacecolor"], markersize=3.2, alpha=0.45, mew=0.6)
-        means = runs.groupby("x")[metric].mean()
+        look, means = looks[pair], runs.groupby("centre")[metric].mean()
         axis.plot(means.index, means, **look | {"marker": None}, label=", ".join(pair))
+        axis.plot(runs["x"], runs[metric], **look | {"linestyle": "", "markersize": 3.2, "mew": 0.5, "alpha": 0.6})
     ringed = frame[frame["key"].isin(chosen)]
-    axis.plot(ringed["x"], ringed[metric], "o", markersize=10, markerfacecolor="none", color="black")
-    axis.set(xlabel="spring stiffness $k$ [N/m]", ylabel=METRICS[metric], yscale="log", xticks=np.unique(frame["k"]))
-    axis.yaxis.set_major_formatter("{x:g}")
-    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axis.plot(ringed["x"], ringed[metric], "o", markersize=9, markerfacecolor="none", color="black")
+    axis.set(xlabel="spring stiffness $k$ [N/m]", ylabel=METRICS[metric], xticks=np.unique(frame["k"]))
+    log_axis(axis, frame[metric].to_numpy(dtype=float))
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(looks), title="lines: means over seeds; points: single runs")
     return frame

@@ -1,0 +1,200 @@
+"""A run behind sliders and menus: seen at once where it is on record, trained on the spot where it is not."""
+
+import base64
+import contextvars
+import dataclasses
+import html
+import io
+import os
+import threading
+
+import ipywidgets as widgets
+import pandas as pd
+
+from .cloud import Cloud
+from .figures import SPARE_GATES, SPARE_MODELS
+from .gates import GATES
+from .losses import LOSSES
+from .models import MODELS
+from .named import check
+from .paths import RECORDS
+from .portrait import label, portrait
+from .progress import TERMINAL
+from .shelf import Shelf
+from .spec import RunSpec
+from .training import train_batch
+
+SETTINGS = ("model", "k", "lambda_ic", "loss", "seed")  # fields of a RunSpec with a control of their own, besides the gate
+PENALTIES = (0.0, 1.0, 5.0, 10.0, 50.0, 100.0, 500.0)
+FACTORS = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # a gate's numbers are offered at these multiples of their defaults
+NAMES = {"alpha": "α", "lambda_ic": "λ_IC"}
+ALONE = "nothing"
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+class Cancelled(Exception):
+    """Cancel was pressed."""
+
+
+def png(figure):
+    """The bytes of a picture."""
+    figure.savefig(data := io.BytesIO(), format="png", dpi=130)
+    return data.getvalue()
+
+
+class Explorer:
+    """Controls, the portrait of the run they name, and all runs of its setting against k.
+
+    `settings` are those of a RunSpec: the controls start there, and what has no control (steps, system, …) stays there.
+    `beside`: a gate under which the same run is drawn too.
+    In a live notebook it can be played with; where there are no widgets it is the picture of its run.
+    """
+
+    def __init__(self, folder=RECORDS, beside=ALONE, **settings):
+        check("beside", beside, beside in (ALONE, *GATES), f"{ALONE} or one of {', '.join(GATES)}")
+        self.start, self.shelf, self.thread = RunSpec(**settings), Shelf(folder), None
+        self._stop, self._lock, self._said, self._quiet = threading.Event(), threading.RLock(), "", False
+        k, gates = self.start.k, [*GATES]
+        self.controls = {
+            "model": widgets.Dropdown(options=[*dict.fromkeys([*MODELS, self.start.model])]),
+            "gate": widgets.Dropdown(options=gates),
+            "k": widgets.FloatSlider(min=min(5, k), max=max(150, k), step=5, readout_format="g", continuous_update=False),
+            "lambda_ic": widgets.SelectionSlider(options=_choices(PENALTIES, self.start.lambda_ic), continuous_update=False),
+            "loss": widgets.Dropdown(options=[*LOSSES]),
+            "seed": widgets.IntSlider(max=max(19, self.start.seed), continuous_update=False),
+            "beside": widgets.Dropdown(options=[ALONE, *gates], value=beside),
+        }
+        self.numbers = {}  # the chosen gate's own fields → their sliders
+        self.picture, self.status = widgets.Image(format="png", width="100%"), widgets.HTML()
+        self.train = widgets.Button(description="Train", button_style="primary", tooltip="train the run that the controls name")
+        self.cancel = widgets.Button(description="Cancel", disabled=True)
+        self.progress = widgets.IntProgress(max=self.start.steps)
+        self.cloud = Cloud(self._open, self._changed)
+        self._compose()
+        self.select(self.start)
+
+    def _compose(self):
+        """Lay the widgets out and wire them."""
+        for name, control in self.controls.items():
+            control.description, control.layout = NAMES.get(name, name), widgets.Layout(width="280px")
+            control.observe(self._changed, "value")
+        self.train.on_click(lambda _: self.train_now())
+        self.cancel.on_click(lambda _: self._stop.set())
+        self.panel = widgets.Box(layout=widgets.Layout(flex_flow="row wrap"))
+        self.tabs = widgets.Tab([self.picture, self.cloud.box], titles=("this run", "all runs against k"))
+        self.tabs.observe(self._changed, "selected_index")
+        self.box = widgets.VBox([self.panel, widgets.HBox([self.train, self.cancel, self.progress, self.status]), self.tabs])
+
+    @property
+    def spec(self):
+        """The run that the controls name; a ValueError if there can be no such run."""
+        gate = dataclasses.replace(self._gate, **{name: slider.value for name, slider in self.numbers.items()})
+        return dataclasses.replace(self.start, gate=str(gate), **{name: self.controls[name].value for name in SETTINGS})
+
+    @property
+    def training(self):
+        """True while a run is being trained."""
+        return self.thread is not None and self.thread.is_alive()
+
+    def select(self, spec):
+        """Set all controls to a run and show it."""
+        check("spec", spec, isinstance(spec, RunSpec), "a RunSpec")
+        self._quiet = True
+        for name in SETTINGS:
+            self.controls[name].value = getattr(spec, name)
+        self.controls["gate"].value = spec.gating.name
+        self._offer(spec.gating)
+        self._quiet = False
+        self.show()
+
+    def _offer(self, gate):
+        """Sliders for the numbers of a gate, none if it has none."""
+        self._gate, self.numbers = gate, {}
+        for field in dataclasses.fields(gate):
+            if isinstance(field.default, float):
+                value, usual = getattr(gate, field.name), [float(f"{(field.default or 1) * factor:.6g}") for factor in FACTORS]
+                slider = widgets.SelectionSlider(options=_choices((field.default, *usual), value), value=value, continuous_update=False)
+                slider.description, slider.layout = NAMES.get(field.name, field.name), self.controls["gate"].layout
+                slider.observe(self._changed, "value")
+                self.numbers[field.name] = slider
+        first, second, *rest = self.controls.values()
+        self.panel.children = (first, second, *self.numbers.values(), *rest)
+
+    def _changed(self, change):
+        if not self._quiet:
+            self._said = ""
+            if change["owner"] is self.controls["gate"]:
+                self._offer(GATES[change["new"]]())
+            self.show()
+
+    def show(self):
+        """Draw what the controls name, and say where it comes from."""
+        with self._lock:
+            try:
+                spec, beside = self.spec, self.controls["beside"].value
+                specs = [spec] if beside == ALONE else [*dict.fromkeys([spec, dataclasses.replace(spec, gate=beside)])]
+            except ValueError as error:  # what the controls name is refused: say so, as the library does
+                self.train.disabled, self.status.value = True, f"<b>{html.escape(str(error))}</b>"
+                return
+            runs = {run.spec: run for run in map(self.shelf.find, specs) if run is not None}
+            if self.tabs.selected_index == 1:
+                models, gates = ([*dict.fromkeys(names)] for names in ((spec.model, *MODELS), (*(s.gate for s in specs), *GATES)))
+                self.cloud.draw(self.shelf.like(spec, models[: len(SPARE_MODELS)], gates[: len(SPARE_GATES)]), [s.key for s in specs])
+            else:
+                self.picture.value = png(portrait(runs.values(), spec))
+            whole = spec in runs and runs[spec].parameters is not None
+            self.train.disabled, self.cancel.disabled = self.training or whole, not self.training
+            self.progress.layout.visibility = "visible" if self.training else "hidden"
+            self.status.value = html.escape(f"{self._said} {self.told(spec)}")
+
+    def told(self, spec):
+        """One sentence: what is known of a run, and from where."""
+        run = self.shelf.find(spec)
+        if run is None:
+            return f"Not on record: Train takes {'minutes' if spec.trunk.cost > 10 else 'seconds'}."
+        where = f"Trained here in {run.seconds:.1f} s" if spec in self.shelf.live else "On record"
+        if run.status != "ok":
+            return f"{where}: {run.status}."
+        kept = "" if run.parameters is not None else " Its parameters are not kept: Train (minutes) makes the motion again."
+        return f"{where}: relative L² error {run.metrics['rel_l2_u']:.4f}, maximum error {run.metrics['max_ae_u']:.4f}.{kept}"
+
+    def train_now(self):
+        """Train the run that the controls name, in a thread of its own; one at a time."""
+        if not self.training:
+            spec = self.spec
+            self._stop.clear()
+            self.progress.value, self.progress.max, self._said = 0, spec.steps, ""
+            self.thread = threading.Thread(target=contextvars.copy_context().run, args=(self._work, spec), daemon=True)
+            self.thread.start()
+            self.show()
+
+    def _work(self, spec):
+        try:
+            (self.shelf.live[spec],) = train_batch([spec], advance=self._advance)
+            said = "" if spec == self.spec else f"Finished: {label(spec)}, k = {spec.k:g}, seed {spec.seed}."
+        except Cancelled:
+            said = "Cancelled."
+        except Exception as error:  # a thread has nobody above it: the person at the controls is told
+            said = f"Training failed: {type(error).__name__}: {error}."
+        with self._lock:
+            self.thread, self._said = None, said
+        self.show()
+
+    def _advance(self, updates):
+        if self._stop.is_set():
+            raise Cancelled
+        self.progress.value += updates
+
+    def _open(self, spec):
+        self.select(spec)
+        self.tabs.selected_index = 0
+
+    def _repr_mimebundle_(self, **_):
+        run = self.shelf.find(self.spec)
+        numbers = "" if run is None else "\n" + pd.Series(run.metrics).astype(float).round(4).to_string()
+        still = {"text/plain": self.told(self.spec) + numbers, "image/png": base64.b64encode(self.picture.value).decode()}
+        return still if TERMINAL in os.environ else still | {VIEW: self.box._repr_mimebundle_()[VIEW]}
+
+
+def _choices(usual, value):
+    return [(f"{x:g}", x) for x in sorted({*usual, value})]
