@@ -6,8 +6,9 @@ from ipympl.backend_nbagg import Canvas, FigureManager
 from matplotlib.figure import Figure
 
 from .figures import METRICS
-from .portrait import WIDTH, against_k
+from .portrait import against_k
 
+SIZE = (8.4, 4.2)  # inches: 840 pixels fit beside an open sidebar
 REACH = 15  # pixels: how near to a point a click must be
 
 
@@ -17,7 +18,7 @@ class Cloud:
     def __init__(self, opened, changed):
         self.metric = widgets.Dropdown(options=[(text.partition(" [")[0].replace("$L^2$", "L²"), name) for name, text in METRICS.items()])
         self.metric.observe(changed, "value")
-        self.canvas, self.opened, self.frame = Canvas(Figure(figsize=(WIDTH, 4.2), layout="constrained")), opened, None
+        self.canvas, self.opened, self.frame = Canvas(Figure(figsize=SIZE, dpi=100, layout="constrained")), opened, None
         for part in ("header_visible", "footer_visible", "toolbar_visible", "resizable"):
             setattr(self.canvas, part, False)
         FigureManager(self.canvas, 0)

@@ -25,6 +25,7 @@ from .spec import RunSpec
 from .training import train_batch
 
 SETTINGS = ("model", "k", "lambda_ic", "loss", "seed")  # fields of a RunSpec with a control of their own, besides the gate
+STIFFNESSES = tuple(float(k) for k in range(5, 155, 5))
 PENALTIES = (0.0, 1.0, 5.0, 10.0, 50.0, 100.0, 500.0)
 FACTORS = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # a gate's numbers are offered at these multiples of their defaults
 NAMES = {"alpha": "α", "lambda_ic": "λ_IC"}
@@ -54,21 +55,20 @@ class Explorer:
         check("beside", beside, beside in (ALONE, *GATES), f"{ALONE} or one of {', '.join(GATES)}")
         self.start, self.shelf, self.thread = RunSpec(**settings), Shelf(folder), None
         self._stop, self._lock, self._said, self._quiet = threading.Event(), threading.RLock(), "", False
-        k, gates = self.start.k, [*GATES]
         self.controls = {
-            "model": widgets.Dropdown(options=[*dict.fromkeys([*MODELS, self.start.model])]),
-            "gate": widgets.Dropdown(options=gates),
-            "k": widgets.FloatSlider(min=min(5, k), max=max(150, k), step=5, readout_format="g", continuous_update=False),
-            "lambda_ic": widgets.SelectionSlider(options=_choices(PENALTIES, self.start.lambda_ic), continuous_update=False),
+            "model": widgets.Dropdown(options=[*MODELS]),
+            "gate": widgets.Dropdown(options=[*GATES]),
+            "k": widgets.SelectionSlider(options=_choices(STIFFNESSES), continuous_update=False),
+            "lambda_ic": widgets.SelectionSlider(options=_choices(PENALTIES), continuous_update=False),
             "loss": widgets.Dropdown(options=[*LOSSES]),
-            "seed": widgets.IntSlider(max=max(19, self.start.seed), continuous_update=False),
-            "beside": widgets.Dropdown(options=[ALONE, *gates], value=beside),
+            "seed": widgets.SelectionSlider(options=_choices(range(20)), continuous_update=False),
+            "beside": widgets.Dropdown(options=[ALONE, *GATES], value=beside),
         }
         self.numbers = {}  # the chosen gate's own fields → their sliders
         self.picture, self.status = widgets.Image(format="png", width="100%"), widgets.HTML()
         self.train = widgets.Button(description="Train", button_style="primary", tooltip="train the run that the controls name")
         self.cancel = widgets.Button(description="Cancel", disabled=True)
-        self.progress = widgets.IntProgress(max=self.start.steps)
+        self.progress = widgets.IntProgress(max=self.start.steps, layout=widgets.Layout(width="160px"))
         self.cloud = Cloud(self._open, self._changed)
         self._compose()
         self.select(self.start)
@@ -101,7 +101,12 @@ class Explorer:
         check("spec", spec, isinstance(spec, RunSpec), "a RunSpec")
         self._quiet = True
         for name in SETTINGS:
-            self.controls[name].value = getattr(spec, name)
+            control, value = self.controls[name], getattr(spec, name)
+            if isinstance(control, widgets.SelectionSlider):
+                control.options = _choices([x for _, x in control.options], value)
+            elif value not in control.options:
+                control.options = (*control.options, value)
+            control.value = value
         self.controls["gate"].value = spec.gating.name
         self._offer(spec.gating)
         self._quiet = False
@@ -122,7 +127,7 @@ class Explorer:
 
     def _changed(self, change):
         if not self._quiet:
-            self._said = ""
+            self._said = self._said if self.training else ""
             if change["owner"] is self.controls["gate"]:
                 self._offer(GATES[change["new"]]())
             self.show()
@@ -144,8 +149,9 @@ class Explorer:
                 self.picture.value = png(portrait(runs.values(), spec))
             whole = spec in runs and runs[spec].parameters is not None
             self.train.disabled, self.cancel.disabled = self.training or whole, not self.training
-            self.progress.layout.visibility = "visible" if self.training else "hidden"
-            self.status.value = html.escape(f"{self._said} {self.told(spec)}")
+            self.progress.layout.display = "flex" if self.training else "none"
+            busy = self.training and spec == self._busy
+            self.status.value = html.escape(self._said if busy else f"{self._said} {self.told(spec)}")
 
     def told(self, spec):
         """One sentence: what is known of a run, and from where."""
@@ -161,9 +167,9 @@ class Explorer:
     def train_now(self):
         """Train the run that the controls name, in a thread of its own; one at a time."""
         if not self.training:
-            spec = self.spec
+            spec = self._busy = self.spec
             self._stop.clear()
-            self.progress.value, self.progress.max, self._said = 0, spec.steps, ""
+            self.progress.value, self.progress.max, self._said = 0, spec.steps, f"Training {_named(spec)}."
             self.thread = threading.Thread(target=contextvars.copy_context().run, args=(self._work, spec), daemon=True)
             self.thread.start()
             self.show()
@@ -171,7 +177,7 @@ class Explorer:
     def _work(self, spec):
         try:
             (self.shelf.live[spec],) = train_batch([spec], advance=self._advance)
-            said = "" if spec == self.spec else f"Finished: {label(spec)}, k = {spec.k:g}, seed {spec.seed}."
+            said = "" if spec == self.spec else f"Finished: {_named(spec)}."
         except Cancelled:
             said = "Cancelled."
         except Exception as error:  # a thread has nobody above it: the person at the controls is told
@@ -196,5 +202,9 @@ class Explorer:
         return still if TERMINAL in os.environ else still | {VIEW: self.box._repr_mimebundle_()[VIEW]}
 
 
-def _choices(usual, value):
-    return [(f"{x:g}", x) for x in sorted({*usual, value})]
+def _choices(usual, *more):
+    return [(f"{x:g}", x) for x in sorted({*usual, *more})]
+
+
+def _named(spec):
+    return f"{label(spec)}, k = {spec.k:g}, seed {spec.seed}"

@@ -12,7 +12,7 @@ from .named import check
 from .ntk import jacobian
 from .training import Result, initial_parameters, predict
 
-WIDTH, ROW, COLUMNS = 9.0, 2.05, 4  # inches, inches, panels in a row
+WIDTH, ROW, COLUMNS = 9.0, 1.95, 4  # inches, inches, panels in a row
 REFERENCE = {"color": "0.78", "linewidth": 2.2, "solid_capstyle": "round"}
 LABELS = {"r": "length $r$ [m]", "theta": r"angle $\theta$ [rad]"}
 SETTING = {"k": "$k$ = {:g} N/m", "lambda_ic": r"$\lambda_\mathrm{{IC}}$ = {:g}", "loss": "{} loss", "seed": "seed {}", "steps": "{:,} updates"}
@@ -81,6 +81,7 @@ def portrait(runs, problem=None):
         for axis, name, q in zip(states, names, ref.q):
             axis.plot(ref.t, q, **REFERENCE)
             axis.set_ylabel(LABELS.get(name, name))
+    path.locator_params(nbins=5)
     for run, look in zip(runs, _looks(specs)):
         if _whole(run):
             _motion(run, look, path, states, error, residual, sensitivity, frequencies)
