@@ -4,7 +4,6 @@ import base64
 import contextvars
 import dataclasses
 import html
-import io
 import os
 import threading
 
@@ -35,12 +34,6 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 
 class Cancelled(Exception):
     """Cancel was pressed."""
-
-
-def png(figure):
-    """The bytes of a picture."""
-    figure.savefig(data := io.BytesIO(), format="png", dpi=130)
-    return data.getvalue()
 
 
 class Explorer:
@@ -132,56 +125,51 @@ class Explorer:
                 self._offer(GATES[change["new"]]())
             self.show()
 
+    @property
+    def shown(self):
+        """The run that the controls name and, if asked for, the same under another gate."""
+        spec, beside = self.spec, self.controls["beside"].value
+        return [spec] if beside == ALONE else [*dict.fromkeys([spec, dataclasses.replace(spec, gate=beside)])]
+
     def show(self):
         """Draw what the controls name, and say where it comes from."""
         with self._lock:
             try:
-                spec, beside = self.spec, self.controls["beside"].value
-                specs = [spec] if beside == ALONE else [*dict.fromkeys([spec, dataclasses.replace(spec, gate=beside)])]
+                specs = self.shown
             except ValueError as error:  # what the controls name is refused: say so, as the library does
                 self.train.disabled, self.status.value = True, f"<b>{html.escape(str(error))}</b>"
                 return
-            runs = {run.spec: run for run in map(self.shelf.find, specs) if run is not None}
             if self.tabs.selected_index == 1:
-                models, gates = ([*dict.fromkeys(names)] for names in ((spec.model, *MODELS), (*(s.gate for s in specs), *GATES)))
-                self.cloud.draw(self.shelf.like(spec, models[: len(SPARE_MODELS)], gates[: len(SPARE_GATES)]), [s.key for s in specs])
+                models, gates = ([*dict.fromkeys(names)] for names in ((specs[0].model, *MODELS), (*(s.gate for s in specs), *GATES)))
+                self.cloud.draw(self.shelf.like(specs[0], models[: len(SPARE_MODELS)], gates[: len(SPARE_GATES)]), [s.key for s in specs])
             else:
-                self.picture.value = png(portrait(runs.values(), spec))
-            whole = spec in runs and runs[spec].parameters is not None
-            self.train.disabled, self.cancel.disabled = self.training or whole, not self.training
+                runs = [run for run in map(self.shelf.find, specs) if run is not None]
+                self.picture.value = portrait(runs, specs[0])._repr_png_()
+            self.train.disabled, self.cancel.disabled = self.training or all(map(self.shelf.whole, specs)), not self.training
             self.progress.layout.display = "flex" if self.training else "none"
-            busy = self.training and spec == self._busy
-            self.status.value = html.escape(self._said if busy else f"{self._said} {self.told(spec)}")
-
-    def told(self, spec):
-        """One sentence: what is known of a run, and from where."""
-        run = self.shelf.find(spec)
-        if run is None:
-            return f"Not on record: Train takes {'minutes' if spec.trunk.cost > 10 else 'seconds'}."
-        where = f"Trained here in {run.seconds:.1f} s" if spec in self.shelf.live else "On record"
-        if run.status != "ok":
-            return f"{where}: {run.status}."
-        kept = "" if run.parameters is not None else " Its parameters are not kept: Train (minutes) makes the motion again."
-        return f"{where}: relative L² error {run.metrics['rel_l2_u']:.4f}, maximum error {run.metrics['max_ae_u']:.4f}.{kept}"
+            told = [f"{html.escape(s.gate)}: {self.shelf.told(s)}" if len(specs) > 1 else self.shelf.told(s) for s in specs]
+            self.status.value = "<br>".join([html.escape(self._said)] * bool(self._said) + told)
 
     def train_now(self):
-        """Train the run that the controls name, in a thread of its own; one at a time."""
-        if not self.training:
-            spec = self._busy = self.spec
+        """Train what is shown and not there yet, in a thread of its own; one training at a time."""
+        todo = [spec for spec in self.shown if not self.shelf.whole(spec)]
+        if todo and not self.training:
             self._stop.clear()
-            self.progress.value, self.progress.max, self._said = 0, spec.steps, f"Training {_named(spec)}."
-            self.thread = threading.Thread(target=contextvars.copy_context().run, args=(self._work, spec), daemon=True)
+            self.progress.value, self.progress.max = 0, sum(spec.steps for spec in todo)
+            self._said = "Training " + " and ".join(f"{label(spec)}, k = {spec.k:g}, seed {spec.seed}" for spec in todo) + "."
+            self.thread = threading.Thread(target=contextvars.copy_context().run, args=(self._work, todo), daemon=True)
             self.thread.start()
             self.show()
 
-    def _work(self, spec):
+    def _work(self, todo):
         try:
-            (self.shelf.live[spec],) = train_batch([spec], advance=self._advance)
-            said = "" if spec == self.spec else f"Finished: {_named(spec)}."
+            for spec in todo:
+                (self.shelf.live[spec],) = train_batch([spec], advance=self._advance)
+            said = self._said.replace("Training", "Finished:")
         except Cancelled:
             said = "Cancelled."
         except Exception as error:  # a thread has nobody above it: the person at the controls is told
-            said = f"Training failed: {type(error).__name__}: {error}."
+            said = f"Training failed: {type(error).__name__}: {error}"
         with self._lock:
             self.thread, self._said = None, said
         self.show()
@@ -198,13 +186,9 @@ class Explorer:
     def _repr_mimebundle_(self, **_):
         run = self.shelf.find(self.spec)
         numbers = "" if run is None else "\n" + pd.Series(run.metrics).astype(float).round(4).to_string()
-        still = {"text/plain": self.told(self.spec) + numbers, "image/png": base64.b64encode(self.picture.value).decode()}
+        still = {"text/plain": self.shelf.told(self.spec) + numbers, "image/png": base64.b64encode(self.picture.value).decode()}
         return still if TERMINAL in os.environ else still | {VIEW: self.box._repr_mimebundle_()[VIEW]}
 
 
 def _choices(usual, *more):
     return [(f"{x:g}", x) for x in sorted({*usual, *more})]
-
-
-def _named(spec):
-    return f"{label(spec)}, k = {spec.k:g}, seed {spec.seed}"

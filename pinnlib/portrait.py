@@ -1,6 +1,7 @@
 """Portraits: untrained networks under their gates, trained runs against the reference, and all runs of a setting against k."""
 
 import dataclasses
+import io
 
 import numpy as np
 import torch
@@ -15,18 +16,34 @@ from .training import Result, initial_parameters, predict
 WIDTH, ROW, COLUMNS = 9.0, 1.95, 4  # inches, inches, panels in a row
 REFERENCE = {"color": "0.78", "linewidth": 2.2, "solid_capstyle": "round"}
 LABELS = {"r": "length $r$ [m]", "theta": r"angle $\theta$ [rad]"}
-SETTING = {"k": "$k$ = {:g} N/m", "lambda_ic": r"$\lambda_\mathrm{{IC}}$ = {:g}", "loss": "{} loss", "seed": "seed {}", "steps": "{:,} updates"}
+PENALTY = r"$\lambda_\mathrm{{IC}}$ = {:g}"
+SETTING = {"k": "$k$ = {:g} N/m", "lambda_ic": PENALTY, "loss": "{} loss", "seed": "seed {}", "steps": "{:,} updates"}
 TIME = "time $t$ [s]"
 
 
+class Picture(Figure):
+    """A figure outside pyplot, so that one drawn in another thread disturbs nobody; a notebook shows it as its value."""
+
+    def _repr_png_(self):
+        self.savefig(data := io.BytesIO(), format="png", dpi=110)
+        return data.getvalue()
+
+
 def _sheet(count, top=0.0):
-    """(figure, one axis per panel): a figure outside pyplot, so that one drawn in another thread disturbs nobody."""
+    """(figure, one axis per panel), `top` inches of it for a legend."""
     rows = -(-count // COLUMNS)
-    figure = Figure(figsize=(WIDTH, ROW * rows + top), layout="constrained")
+    figure = Picture(figsize=(WIDTH, ROW * rows + top), layout="constrained")
     axes = figure.subplots(rows, min(count, COLUMNS), squeeze=False).flatten()
     for spare in axes[count:]:
         spare.set_axis_off()
     return figure, axes[:count]
+
+
+def problem(spec):
+    """What a network is to find: the reference path, its start (dot), and the components against time."""
+    figure, (path, *states) = _sheet(1 + len(spec.dynamics.components))
+    _reference(spec, path, states)
+    return figure
 
 
 def before_training(spec, gates=("exp", "linear"), seeds=5):
@@ -72,22 +89,13 @@ def portrait(runs, problem=None):
     names = specs[0].dynamics.components
     figure, (path, *states, error, residual, sensitivity, frequencies, learning) = _sheet(6 + len(names), top=0.45)
     for spec in {(s.dynamics, s.initial_position, s.initial_velocity): s for s in specs}.values():
-        ref, axes = spec.reference, spec.dynamics.path(spec.reference.q, spec.reference.v)
-        path.plot(*axes.values(), **REFERENCE, label="reference")
-        path.plot(*(axis[0] for axis in axes.values()), "o", color="black", zorder=3)
-        path.set(**dict(zip(("xlabel", "ylabel"), axes)))
-        if len({name.partition("[")[2] for name in axes} - {""}) == 1:  # one unit: true to scale
-            path.set_aspect("equal", adjustable="datalim")
-        for axis, name, q in zip(states, names, ref.q):
-            axis.plot(ref.t, q, **REFERENCE)
-            axis.set_ylabel(LABELS.get(name, name))
-    path.locator_params(nbins=5)
+        _reference(spec, path, states)
     for run, look in zip(runs, _looks(specs)):
         if _whole(run):
             _motion(run, look, path, states, error, residual, sensitivity, frequencies)
         rms = np.sqrt(sum(run.history[f"rms_{name}"].astype(float) ** 2 for name in names))
         learning.plot(run.history["update"], rms, **look)
-    for axis in (*states, error, residual, sensitivity):
+    for axis in (error, residual, sensitivity):
         axis.set(xlabel=TIME, xlim=(0, specs[0].horizon))
     error.set(ylabel="error of the state", yscale="log")
     residual.set(ylabel=r"residual $\|R(t)\|$", yscale="log")
@@ -101,6 +109,19 @@ def portrait(runs, problem=None):
             axis.text(0.5, 0.5, _lacking(axis is frequencies, runs), ha="center", va="center", color="0.4", transform=axis.transAxes)
     _heading(figure, path, runs, specs)
     return figure
+
+
+def _reference(spec, path, states):
+    ref, axes = spec.reference, spec.dynamics.path(spec.reference.q, spec.reference.v)
+    path.plot(*axes.values(), **REFERENCE, label="reference")
+    path.plot(*(axis[0] for axis in axes.values()), "o", color="black", zorder=3)
+    path.set(**dict(zip(("xlabel", "ylabel"), axes)))
+    path.locator_params(nbins=5)
+    if len({name.partition("[")[2] for name in axes} - {""}) == 1:  # one unit: true to scale
+        path.set_aspect("equal", adjustable="datalim")
+    for axis, name, q in zip(states, spec.dynamics.components, ref.q):
+        axis.plot(ref.t, q, **REFERENCE)
+        axis.set(xlabel=TIME, xlim=(0, spec.horizon), ylabel=LABELS.get(name, name))
 
 
 def _looks(specs):
@@ -143,13 +164,13 @@ def _lacking(of_frequencies, runs):
 
 def _heading(figure, path, runs, specs):
     same = [form.format(getattr(specs[0], name)) for name, form in SETTING.items() if len({getattr(s, name) for s in specs}) == 1]
-    lines = {label(s, specs): {k: v for k, v in look.items() if k != "markerfacecolor"} for s, look in zip(specs, _looks(specs))} if runs else {}
-    handles = [path.lines[0], *(path.plot([], [], **look, label=name)[0] for name, look in lines.items())]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), title=", ".join(same), fontsize=7.5, title_fontsize=7.5)
+    lines = [path.plot([], [], **look, label=label(s, specs))[0] for s, look in zip(specs, _looks(specs)) if runs]
+    handles, size = [path.lines[0], *lines], {"fontsize": 7.5, "title_fontsize": 7.5}
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), title=", ".join(same), **size)
 
 
 def against_k(axis, frame, metric, chosen=()):
-    """Every run a dot (side by side: its seeds) and every cell's mean a line; returns the frame with the dots' places x. `chosen` keys are ringed."""
+    """Every run a point, seeds side by side, and each cell's mean a line; `chosen` keys are ringed. Returns the frame and the points' x."""
     looks = styles([*dict.fromkeys(frame["model"])], [*dict.fromkeys(frame["gate"])])
     spacing = np.diff(np.unique(frame["k"])).min() if frame["k"].nunique() > 1 else 10.0
     shifts = dict(zip(looks, (np.arange(len(looks)) + 0.5) / len(looks) - 0.5))  # each curve its own strip of the space around k

@@ -29,10 +29,30 @@ class Shelf:
             return result_of(record)
         return Result(spec, record["status"], record["metrics"], pd.DataFrame(record["history"]), None, record["seconds"])
 
+    def whole(self, spec):
+        """True if a run is finished and its parameters are at hand."""
+        run = self.find(spec)
+        return run is not None and run.parameters is not None
+
+    def told(self, spec):
+        """One sentence: what is known of a run, and from where."""
+        run = self.find(spec)
+        if run is None:
+            return f"Not on record: Train takes {'minutes' if spec.trunk.cost > 10 else 'seconds'}."
+        where = f"Trained here in {run.seconds:.1f} s" if spec in self.live else "On record"
+        if run.status != "ok":
+            return f"{where}: {run.status}."
+        kept = "" if run.parameters is not None else " Its parameters are not kept: Train (minutes) makes its motion again."
+        return f"{where}: relative L² error {run.metrics['rel_l2_u']:.4f}, maximum error {run.metrics['max_ae_u']:.4f}.{kept}"
+
     def like(self, spec, models, gates):
-        """One row per finished run of these models and gates that differs from `spec` in k and seed besides: settings, key, spec, metrics."""
+        """One row per finished run of these models and gates with the other settings of `spec`: what varies, key, spec, metrics."""
         rest = [f.name for f in dataclasses.fields(RunSpec) if f.name not in VARIED]
-        found = {s: self.records[key].get("metrics", {}) for key, s in self._specs.items()} | {s: run.metrics for s, run in self.live.items()}
-        alike = [s for s in found if s.model in models and s.gate in gates and all(getattr(s, name) == getattr(spec, name) for name in rest)]
-        rows = [{name: getattr(s, name) for name in VARIED} | {"key": s.key, "spec": s} | found[s] for s in alike]
+        found = {s: self.records[key].get("metrics", {}) for key, s in self._specs.items()}
+        found |= {s: run.metrics for s, run in self.live.items()}
+        rows = [
+            {name: getattr(s, name) for name in VARIED} | {"key": s.key, "spec": s} | metrics
+            for s, metrics in found.items()
+            if s.model in models and s.gate in gates and all(getattr(s, name) == getattr(spec, name) for name in rest)
+        ]
         return pd.DataFrame(rows, columns=[*VARIED, "key", "spec", *METRICS]).dropna().sort_values(list(VARIED), ignore_index=True)

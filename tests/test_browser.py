@@ -42,10 +42,11 @@ def lab(tmp_path_factory):
         port = free.getsockname()[1]
     name = re.search(r"^name: *(\S+)", (ROOT / "environment.yml").read_text(), re.M)[1]
     env = {key: value for key, value in os.environ.items() if key != TERMINAL}
-    env |= {"CONDA_DEFAULT_ENV": name, "PATH": f"{Path(sys.executable).parent}:{env['PATH']}", "PYTHONPATH": str(ROOT)}  # this environment, as it is
+    env |= {"CONDA_DEFAULT_ENV": name, "PATH": f"{Path(sys.executable).parent}:{env['PATH']}", "PYTHONPATH": str(ROOT)}  # as it is
     env |= {"JUPYTERLAB_SETTINGS_DIR": str(place / "settings"), "JUPYTERLAB_WORKSPACES_DIR": str(place / "workspaces")}
     env |= {f"JUPYTER_{kind}_DIR": str(place / kind.lower()) for kind in ("CONFIG", "RUNTIME")}
-    options = ["--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={place}"]
+    options = ["--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"]
+    options += [f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={place}"]
     with open(place / "log", "w") as log:
         server = subprocess.Popen([ROOT / "run_all.sh", "lab", *options], env=env, stdout=log, stderr=log, start_new_session=True)
     try:
@@ -95,9 +96,10 @@ def run_all(page, address):
 
 def assert_sound(page):
     """Nothing went wrong, and no widget is left unmade."""
-    for trouble in ('[data-mime-type="application/vnd.jupyter.error"]', '[data-mime-type="application/vnd.jupyter.stderr"]', ".jupyter-widgets-error-widget"):
-        assert page.locator(trouble).all_inner_texts() == []
-    assert not re.search(r"Loading widget|Error displaying widget|model not found|VBox\(", " ".join(page.locator(".jp-OutputArea-output").all_inner_texts()))
+    for kind in ("error", "stderr"):
+        assert page.locator(f'[data-mime-type="application/vnd.jupyter.{kind}"]').all_inner_texts() == []
+    shown = " ".join(page.locator(".jp-OutputArea-output").all_inner_texts())
+    assert not re.search(r"Loading widget|Error displaying widget|model not found|VBox\(|HBox\(", shown)
 
 
 def picture(page):
