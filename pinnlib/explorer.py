@@ -73,7 +73,7 @@ class Explorer:
             control.observe(self._changed, "value")
         self.train.on_click(lambda _: self.train_now())
         self.cancel.on_click(lambda _: self._stop.set())
-        self.panel = widgets.Box(layout=widgets.Layout(flex_flow="row wrap"))
+        self.panel = widgets.GridBox(layout=widgets.Layout(grid_template_columns="repeat(auto-fill, 285px)"))
         self.tabs = widgets.Tab([self.picture, self.cloud.box], titles=("this run", "all runs against k"))
         self.tabs.observe(self._changed, "selected_index")
         self.box = widgets.VBox([self.panel, widgets.HBox([self.train, self.cancel, self.progress, self.status]), self.tabs])

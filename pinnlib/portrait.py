@@ -107,7 +107,7 @@ def portrait(runs, problem=None):
     sensitivity.set(ylabel=r"sensitivity $\|J_R(t)\|$", ylim=(0, None))
     frequencies.set(xlabel="initial frequency [rad/s]", ylabel="learned − initial [rad/s]")
     learning.set(xlabel="update", ylabel="RMS residual in training", yscale="log")
-    for axis in figure.axes:
+    for axis in (error, residual, sensitivity, frequencies, learning):
         if not axis.lines:
             axis.set_yscale("linear")
             axis.set(xticks=[], yticks=[])
