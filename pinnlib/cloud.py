@@ -19,8 +19,7 @@ class Cloud:
         self.metric = widgets.Dropdown(options=[(text.partition(" [")[0].replace("$L^2$", "L²"), name) for name, text in METRICS.items()])
         self.metric.observe(changed, "value")
         self.canvas, self.opened, self.frame = Canvas(Figure(figsize=SIZE, dpi=100, layout="constrained")), opened, None
-        for part in ("header_visible", "footer_visible", "toolbar_visible", "resizable"):
-            setattr(self.canvas, part, False)
+        self.canvas.header_visible = self.canvas.footer_visible = self.canvas.toolbar_visible = self.canvas.resizable = False
         FigureManager(self.canvas, 0)
         self.canvas.mpl_connect("button_press_event", lambda event: self.click(event.x, event.y))
         self.box = widgets.VBox([self.metric, self.canvas])

@@ -63,7 +63,7 @@ def before_training(spec, gates=("exp", "linear"), seeds=5):
         theta, look = initial_parameters(dataclasses.replace(spec, seed=seed)).double(), {"color": colour, "linewidth": 0.8}
         free.plot(t, spec.trunk.jet(spec.trunk.blocks(theta[None], n), t[None]).value[0, -1], **look)
         for axis, gate in zip(gated, gates):
-            axis.plot(t, predict(dataclasses.replace(spec, gate=gate), theta.numpy(), t)[name], **look)
+            axis.plot(t, predict(dataclasses.replace(spec, gate=gate), theta.numpy(), t.numpy())[name], **look)
     for axis, gate in zip(gated, gates):
         axis.plot(0, start, "o", color="black", clip_on=False, zorder=3)
         axis.set(title=f"gated: {gate}", ylabel=LABELS.get(name, name))

@@ -122,7 +122,7 @@ def changed(page, before):
     return now
 
 
-def test_the_lab_opens_at_the_quickstart_and_a_trained_network_is_seen_within_two_minutes(lab, page):
+def test_the_lab_opens_at_the_quickstart_and_a_trained_network_is_seen_within_two_minutes(page, lab):
     address, began = lab
     run_all(page, f"{address}/?token={TOKEN}")
     expect(page.locator(".jp-NotebookPanel:visible h1", has_text="Quickstart")).to_be_visible()
@@ -145,7 +145,7 @@ def target():
     return row, x, figure.bbox.height - y
 
 
-def test_the_explorer_shows_a_new_picture_for_a_click_a_slider_and_a_training(lab, page, target):
+def test_the_explorer_shows_a_new_picture_for_a_click_a_slider_and_a_training(page, lab, target):
     run_all(page, f"{lab[0]}/lab/workspaces/other/tree/notebooks/explorer.ipynb?token={TOKEN}")
     expect(page.locator("img.widget-image")).to_be_visible()
     status = page.locator(".jp-OutputArea .widget-html-content")
