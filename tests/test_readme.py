@@ -57,16 +57,16 @@ def test_a_gate_a_trunk_and_a_system_of_ones_own_work_as_the_readme_says(registr
         else:
             exec(compile(ast.Module([last], []), "README.md", "exec"), names)
     by_gate, figure, by_trunk, by_system = values
-    assert by_gate.spec.gate == "tanh" and [*by_gate.numbers] == ["tau"] and "exp: On record" in by_gate.status.value
+    assert by_gate.spec.gate == "log" and [*by_gate.numbers] == ["tau"] and "exp: On record" in by_gate.status.value
     assert len(names["report"].records) == 12 and all(record["status"] == "ok" for record in names["report"].records.values())
-    assert {text.get_text() for text in figure.legends[0].texts} == {"adaptive, exp", "adaptive, tanh"}
+    assert {text.get_text() for text in figure.legends[0].texts} == {"adaptive, exp", "adaptive, log"}
     assert train(dataclasses.replace(by_trunk.spec, steps=20))[0].status == "ok" and by_trunk.spec.model == "bumps"
     by_system.train.click()
     thread = by_system.thread
     thread.join(60)
     assert "Trained here" in by_system.status.value and by_system.shelf.find(by_system.spec).metrics["rel_l2_u"] < 0.3
     with pytest.raises(ValueError, match="tau"):
-        names["RunSpec"](gate="tanh(width=1)")
+        names["RunSpec"](gate="log(width=1)")
 
 
 def test_the_derivatives_of_the_readmes_classes_are_right(registries):
@@ -77,7 +77,7 @@ def test_the_derivatives_of_the_readmes_classes_are_right(registries):
         exec(block.partition("\nExplorer(")[0], names)
     t = torch.linspace(0.1, 9.9, 50, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(1, 1, 60, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    for jet in (names["Tanh"](2.0).jet(t), names["Jet"](*(x[0, 0] for x in names["Bumps"]().jet({"weight": weight}, t[None])))):
+    for jet in (names["Log"](2.0).jet(t), names["Jet"](*(x[0, 0] for x in names["Bumps"]().jet({"weight": weight}, t[None])))):
         (first,) = torch.autograd.grad(jet.value.sum(), t, create_graph=True)
         (second,) = torch.autograd.grad(first.sum(), t, create_graph=True)
         assert torch.allclose(jet.first, first) and torch.allclose(jet.second, second)
