@@ -21,7 +21,7 @@ usage: ./run_all.sh [verb] [options]
   audit [--help]            retrain a random sample of the records and compare
   test [pytest options]     run the tests
   bench [--quick]           measure the engine against the plain oracle; writes data/benchmark.json
-  lab                       open JupyterLab
+  lab [jupyter options]     open JupyterLab at the quickstart (as root too: containers); the explorer is beside it
   --help                    this text
 
 The environment is .venv, built from the pins in environment.yml and rebuilt when they change.
@@ -63,7 +63,10 @@ verb=${1:-}
 case "$verb" in
   test) shift; setup; exec python -m pytest "$@" ;;
   bench) shift; setup; exec python tests/bench.py "$@" ;;
-  lab) shift; setup; exec jupyter lab "$@" ;;
+  lab)
+    shift; setup
+    if [ "$(id -u)" = 0 ]; then set -- --allow-root "$@"; fi
+    exec jupyter lab --LabApp.default_url=/lab/tree/notebooks/00_quickstart.ipynb "$@" ;;
   status) shift; setup; exec python pinnlib/manifest.py "$@" ;;
   sweep | audit) setup; exec python -m pinnlib "$@" ;;
   "" | --*) setup; exec python -m pinnlib reproduce "$@" ;;

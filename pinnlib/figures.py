@@ -135,7 +135,7 @@ def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("
         axes.plot(runs["k"] + shift, runs[metric], cross, color=look["color"], markersize=2.6, mew=0.5, alpha=0.7, label="_runs")
     if log:
         mean, half = table["mean"], table["half_width"].fillna(0)
-        _log_axis(axes, np.concatenate([mean + half, np.maximum(mean - half, mean / 3), single[metric]]))
+        log_axis(axes, np.concatenate([mean + half, np.maximum(mean - half, mean / 3), single[metric]]))
     axes.set(xlim=(ks[0] - 0.55 * spacing, ks[-1] + 0.55 * spacing), ylabel=METRICS.get(metric, metric.replace("_", " ")))
     axes.set_xticks(ks, [f"{k:g}" if len(ks) < 9 or i % 2 == 0 else "" for i, k in enumerate(ks)])
     title = rf"$\lambda_\mathrm{{IC}}={frame['lambda_ic'].iloc[0]:g}$; mean ± 95% interval"
@@ -173,7 +173,7 @@ def _counts(table, models):
     return [row for model in models for row in rows.get(model, [])]
 
 
-def _log_axis(axes, drawn):
+def log_axis(axes, drawn):
     """Limits from the positive values drawn, and ticks as plain numbers; an interval that reaches zero runs out at the bottom."""
     drawn = drawn[np.isfinite(drawn) & (drawn > 0)]
     low, high = (drawn.min() / 1.15, drawn.max() * 1.15) if len(drawn) else (0.01, 1)

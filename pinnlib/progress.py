@@ -15,6 +15,13 @@ def progress_bar(total, progress=None, **options):
     device = os.environ.get(TERMINAL)
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(open(device, "w")) if device and device != "off" else sys.stderr
-        watched = device != "off" and (file.isatty() or "ipykernel" in sys.modules)
-        shown = watched if progress is None else progress
-        yield stack.enter_context(tqdm(total=total, file=file, disable=not shown, mininterval=1, **options))
+        live = device is None and "ipykernel" in sys.modules  # a notebook with somebody in front of it
+        shown = live or (device != "off" and file.isatty()) if progress is None else progress
+        kind = _in_notebook() if live and shown else tqdm
+        yield stack.enter_context(kind(total=total, file=file, disable=not shown, mininterval=0.2 if live else 1, **options))
+
+
+def _in_notebook():
+    from tqdm.notebook import tqdm as bar  # needs widgets, which nobody but a notebook has
+
+    return bar

@@ -30,6 +30,11 @@ class System(Named):
         """The total energy, conserved where there is no damping."""
         raise NotImplementedError
 
+    def path(self, q, v):
+        """{label: array} of the two axes in which a motion is drawn: the first two coordinates, or the only one and its velocity."""
+        names = (*self.components, *(f"{name}_t" for name in self.components))
+        return dict(list(zip(names, (*q, *v)))[:2])
+
     def residual(self, q, v, a):
         """R = q'' − acceleration(q, q'), one array per component."""
         return tuple(left - right for left, right in zip(a, self.acceleration(q, v), strict=True))
@@ -69,6 +74,10 @@ class SpringPendulum(System):
         (r, theta), (r_t, theta_t) = q, v
         kinetic = self.m / 2 * (r_t**2 + (r * theta_t) ** 2)
         return kinetic + self.k / 2 * (r - self.L0) ** 2 - self.m * self.g * r * _math(theta).cos(theta)
+
+    def path(self, q, v):
+        r, theta = q
+        return {"$x$ [m]": r * _math(theta).sin(theta), "$y$ [m]": -r * _math(theta).cos(theta)}
 
 
 SYSTEMS = {kind.name: kind for kind in (SpringPendulum,)}

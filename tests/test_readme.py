@@ -1,12 +1,18 @@
 """What the README shows is what happens."""
 
+import ast
 import contextlib
+import dataclasses
 import io
 import json
 import re
 from pathlib import Path
 
-from pinnlib import numerics
+import numpy as np
+import pytest
+import torch
+
+from pinnlib import GATES, MODELS, SYSTEMS, numerics, train
 from pinnlib.paths import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -27,3 +33,56 @@ def test_the_five_lines_print_what_the_readme_says():
 
 def test_the_readme_opens_with_the_two_commands():
     assert re.search(r"^./run_all.sh +#.*\n./run_all.sh test", README[:600], re.M)
+
+
+@pytest.fixture
+def registries():
+    """The registries, put back afterwards as they were."""
+    before = [(registry, dict(registry)) for registry in (GATES, MODELS, SYSTEMS)]
+    yield
+    for registry, kinds in before:
+        registry.clear()
+        registry.update(kinds)
+
+
+def test_a_gate_a_trunk_and_a_system_of_ones_own_work_as_the_readme_says(registries, tmp_path, monkeypatch):
+    section = re.search(r"## Make it yours\n(.*?)\n## ", README, re.S)[1]
+    monkeypatch.chdir(tmp_path)
+    names, values = {"__name__": "readme"}, []
+    for block in re.findall(r"```python\n(.*?)```", section, re.S):
+        *lines, last = ast.parse(block).body
+        exec(compile(ast.Module(lines, []), "README.md", "exec"), names)
+        if isinstance(last, ast.Expr):
+            values.append(eval(compile(ast.Expression(last.value), "README.md", "eval"), names))
+        else:
+            exec(compile(ast.Module([last], []), "README.md", "exec"), names)
+    by_gate, figure, by_trunk, by_system = values
+    assert by_gate.spec.gate == "log" and [*by_gate.numbers] == ["tau"] and "exp: On record" in by_gate.status.value
+    assert len(names["report"].records) == 12 and all(record["status"] == "ok" for record in names["report"].records.values())
+    assert {text.get_text() for text in figure.legends[0].texts} == {"adaptive, exp", "adaptive, log"}
+    assert train(dataclasses.replace(by_trunk.spec, steps=20))[0].status == "ok" and by_trunk.spec.model == "bumps"
+    by_system.train.click()
+    thread = by_system.thread
+    thread.join(60)
+    assert "Trained here" in by_system.status.value and by_system.shelf.find(by_system.spec).metrics["rel_l2_u"] < 0.3
+    with pytest.raises(ValueError, match="tau"):
+        names["RunSpec"](gate="log(width=1)")
+
+
+def test_the_derivatives_of_the_readmes_classes_are_right(registries):
+    """Its jets against automatic differentiation, so that nobody copies a wrong one."""
+    section = re.search(r"## Make it yours\n(.*?)\n## ", README, re.S)[1]
+    blocks, names = re.findall(r"```python\n(.*?)```", section, re.S), {"__name__": "readme"}
+    for block in (block for block in blocks if "@dataclass" in block):
+        exec(block.partition("\nExplorer(")[0], names)
+    t = torch.linspace(0.1, 9.9, 50, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(1, 1, 60, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for jet in (names["Log"](2.0).jet(t), names["Jet"](*(x[0, 0] for x in names["Bumps"]().jet({"weight": weight}, t[None])))):
+        (first,) = torch.autograd.grad(jet.value.sum(), t, create_graph=True)
+        (second,) = torch.autograd.grad(first.sum(), t, create_graph=True)
+        assert torch.allclose(jet.first, first) and torch.allclose(jet.second, second)
+    x, x_t = np.array([0.3, -1.0]), np.array([0.5, 2.0])
+    duffing = names["Duffing"]()
+    (force,) = duffing.acceleration((x,), (x_t,))
+    slope = (duffing.energy((x + 1e-6,), (x_t,)) - duffing.energy((x - 1e-6,), (x_t,))) / 2e-6
+    assert np.allclose(slope, -force)
