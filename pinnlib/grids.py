@@ -15,7 +15,7 @@ TEN_GATES = (
 
 
 MOST = 1000  # seeds of a cell
-SGD_RATES = (1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4)
+SGD_RATES = (3e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4)
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,10 @@ STUDIES = {
     **{
         f"sgd_tuning_{i}": Study("a rate for SGD, on seeds of its own", (20, 60), (50,), {"adaptive": (3, {})}, changes={"optimiser": "sgd", "lr": lr}, first_seed=20)
         for i, lr in enumerate(SGD_RATES)
+    },
+    **{
+        f"sgd_{gate}": Study("SGD at the rate so found", FOUR_K, (50,), {"adaptive": (10, {})}, gates=(gate,), changes={"optimiser": "sgd", "lr": lr})
+        for gate, lr in (("exp", 1e-5), ("linear", 1e-6))
     },
     "table": Study(
         "the runs behind the published table of tests",
