@@ -43,11 +43,11 @@ def trained(tmp_path_factory):
 def test_the_studies_have_the_sizes_of_the_contract():
     assert {name: len(set(study.specs())) for name, study in STUDIES.items()} == {
         "main": 440, "no_penalty": 400, "expanded": 740, "as_written": 1040, "table": 160, "early": 480, "stages": 498,
-        "gates": 800, "gates_mse": 400, "budget": 40, "hard_velocity": 160, "free_velocity": 160,
+        "gates": 800, "gates_mse": 400, "budget": 40, "hard_velocity": 160, "free_velocity": 160, "sgd_exp": 40, "sgd_linear": 40, **{f"sgd_tuning_{i}": 12 for i in range(7)},
     }  # fmt: skip
     published = specs_of("main", "no_penalty", "expanded")
     assert len(published) == 1260 == len(set(published)) == len({spec.key for spec in published})
-    assert len({spec.key for spec in specs_of(*STUDIES)}) == 1260 + 1040 + 848 + 1220
+    assert len({spec.key for spec in specs_of(*STUDIES)}) == 1260 + 1040 + 848 + 1220 + 84 + 80
     assert set(specs_of("table")) <= set(published)
     assert {spec.steps for spec in specs_of("early")} == {500} and {spec.steps for spec in specs_of("stages")} == {100, 500, 1000}
 
