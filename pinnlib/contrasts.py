@@ -33,8 +33,8 @@ def contrasts(runs, pairs, column="gate", by=("k",), metric="rel_l2_u"):
     error = runs.assign(error=runs[metric].where(runs["status"] == "ok"))
     rows = []
     for cell, part in error.groupby(list(by)):
-        wide = part.pivot(index="seed", columns=column, values="error")
-        rows += [dict(zip(by, cell)) | {"first": a, "second": b} | contrast(wide[a], wide[b]) for a, b in pairs if {a, b} <= set(wide)]
+        wide = part.pivot(index="seed", columns=column, values="error").reindex(columns=[*dict.fromkeys(name for pair in pairs for name in pair)])
+        rows += [dict(zip(by, cell)) | {"first": a, "second": b} | contrast(wide[a], wide[b]) for a, b in pairs]
     table = pd.DataFrame(rows)
     return table.assign(p_holm=stats.holm(table["p_raw"]))
 
@@ -53,7 +53,7 @@ def own_trajectory(spec, record):
     velocity = tuple(float(state[f"{name}_t"].iloc[0]) for name in names)
     own = reference(spec.dynamics, spec.initial_position, velocity, spec.horizon)
     errors = error_metrics(spec.dynamics, state[names].to_numpy().T, own.q)
-    return {"own_rel_l2_u": errors["rel_l2_u"], "speed": float(np.hypot(*velocity))}
+    return {"own_rel_l2_u": errors["rel_l2_u"], "speed": float(np.linalg.norm(velocity))}
 
 
 def with_own_trajectory(specs, records):
@@ -62,6 +62,6 @@ def with_own_trajectory(specs, records):
     for spec in specs:
         record = records.get(spec.key)
         if record is not None and record["status"] == "ok":
-            told = {name: getattr(spec, name) for name in ("gate", "k", "seed")}
-            rows.append(told | {"status": "ok", "rel_l2_u": record["metrics"]["rel_l2_u"]} | own_trajectory(spec, record))
+            run = {name: getattr(spec, name) for name in ("gate", "k", "seed")}
+            rows.append(run | {"status": "ok", "rel_l2_u": record["metrics"]["rel_l2_u"]} | own_trajectory(spec, record))
     return pd.DataFrame(rows)

@@ -92,7 +92,7 @@ class Explorer:
     def select(self, spec):
         """Set all controls to a run and show it."""
         check("spec", spec, isinstance(spec, RunSpec), "a RunSpec")
-        self._quiet = True
+        self._quiet, self.start = True, spec
         for name in SETTINGS:
             control, value = self.controls[name], getattr(spec, name)
             if isinstance(control, widgets.SelectionSlider):

@@ -95,6 +95,8 @@ def kernel_predicts(evidence):
     found = evidence.numbers
     if "kernel_predicts" not in found:
         raise NotTestable("notebook 05 has not been run")
+    if found["kernel_predicts"] == "open" or found["kernel_pairs"] < found["kernel_pairs_needed"] or found["kernel_fewest_seeds"] < 10:
+        raise NotTestable(f"{found['kernel_pairs']} of {found['kernel_pairs_needed']} pairs of runs, {found['kernel_fewest_seeds']} seeds per k at least")
     told = f"{found['kernel_clear']} of {found['kernel_asked']} quantities and moments go with the winner over all k, "
     told += f"{found['kernel_clear_within_k']} within k; k alone is right in {100 * found['kernel_by_k_alone']:.0f}% of {found['kernel_pairs']} pairs"
     verdict = {"yes": "reproduced", "unclear": "partly", "no": "not reproduced"}[found["kernel_predicts"]]

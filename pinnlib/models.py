@@ -158,13 +158,13 @@ class Ansatz:
     def __init__(self, trunk, gate, system, positions, dtype, velocities=None):
         self.trunk, self.gate, self.system = trunk, gate, system
         self.start = torch.tensor(to_latent(system, np.transpose(positions)).T, dtype=dtype)[:, :, None]  # (runs, components, 1)
-
         self.drift = None if velocities is None else self._drift(np.transpose(velocities), dtype)
 
     def _drift(self, velocities, dtype):
         """Latent velocity at the start over g'(0): dr/dρ is σ(ρ₀)."""
         slope = self.gate.jet(torch.zeros(1, dtype=torch.float64)).first.item()
-        rows = [v / torch.sigmoid(self.start[:, c, 0].double()).numpy() if positive else v for c, (v, positive) in enumerate(zip(velocities, self.system.positive))]
+        sigma = torch.sigmoid(self.start[:, :, 0].double()).numpy().T
+        rows = [v / s if positive else v for v, s, positive in zip(velocities, sigma, self.system.positive)]
         return torch.tensor(np.stack(rows, axis=1) / slope, dtype=dtype)[:, :, None]
 
     def frame(self, t):

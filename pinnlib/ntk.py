@@ -66,7 +66,8 @@ def summary(J, e, t):
     """Scalars of K on the times t, of residuals e.
 
     trace (per row); rank, over singular values above single precision, and condition number over it; effective rank; late_over_early, the
-    root-mean-square norm of J_R in the later half of the times over that in the earlier; alignment eᵀKe/(λ₁ eᵀe), 1 if e is the leading mode.
+    root-mean-square norm of J_R in the later half of the times over that in the earlier; alignment eᵀKe/(λ₁ eᵀe), 1 if e is the leading
+    mode; rate_late_over_early, the ratio between the halves of the rate eᵀKe/eᵀe at which K makes their residuals fall.
     """
     values, norm = spectrum(J), profile(J)
     rank = int((values > values[0] * SINGLE**2).sum())
@@ -78,7 +79,14 @@ def summary(J, e, t):
         "effective_rank": effective_rank(values),
         "late_over_early": float(np.sqrt(np.mean(norm[~early] ** 2) / np.mean(norm[early] ** 2))),
         "alignment": float(np.square(e.ravel() @ _rows(J)).sum() / (values[0] * np.square(e).sum())),
+        "rate_late_over_early": _rate(J, e, ~early) / _rate(J, e, early),
     }
+
+
+def _rate(J, e, part):
+    """eᵀKe/eᵀe over some of the times, K e taken over all of them."""
+    moved = (_rows(J) @ (e.ravel() @ _rows(J))).reshape(e.shape)
+    return float((e * moved)[:, part].sum() / np.square(e[:, part]).sum())
 
 
 def measure(spec, parameters, times=GRID):

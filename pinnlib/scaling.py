@@ -38,6 +38,11 @@ def _stages(specs, updates, records):
                 yield {name: getattr(spec, name) for name in RUN} | {"update": update}, spec, parameters
 
 
+def _joined(rows):
+    check("records", "no run of them", rows, "there for notebook 05: ./run_all.sh sweep --study expanded --study early --study stages")
+    return pd.concat(rows, ignore_index=True)
+
+
 def kernels(specs, updates, records):
     """One row per run and update: the scalars of `ntk.measure`."""
     return pd.DataFrame([told | ntk.measure(spec, parameters) for told, spec, parameters in _stages(specs, updates, records)])
@@ -75,7 +80,7 @@ def profiles(specs, updates, records, times=ntk.GRID):
         head = len(parameters) - (len(spec.trunk.start) if spec.trunk.trainable else 0)
         parts = {"all": J, "head": J[:, :, :head], "frequencies": J[:, :, head:]}
         rows.append(pd.DataFrame(told | {"t": times} | {name: ntk.profile(part) for name, part in parts.items()}))
-    return pd.concat(rows, ignore_index=True)
+    return _joined(rows)
 
 
 def spectra(specs, updates, records, times=ntk.GRID):
@@ -84,7 +89,7 @@ def spectra(specs, updates, records, times=ntk.GRID):
     for told, spec, parameters in _stages(specs, updates, records):
         values = ntk.spectrum(ntk.jacobian(spec, parameters, times))
         rows.append(pd.DataFrame(told | {"number": np.arange(1, len(values) + 1), "share": values / values[0]}))
-    return pd.concat(rows, ignore_index=True)
+    return _joined(rows)
 
 
 def in_time(specs, updates, records, windows=4):
@@ -98,7 +103,7 @@ def in_time(specs, updates, records, windows=4):
         parts = {name: [np.sqrt(np.square(part).sum(axis=0).mean()) for part in np.array_split(x, windows, axis=1)] for name, x in sizes.items()}
         ends = np.linspace(0, spec.horizon, windows + 1)
         rows.append(pd.DataFrame(told | {"window": [f"{a:g}–{b:g}" for a, b in zip(ends, ends[1:])]} | parts))
-    return pd.concat(rows, ignore_index=True)
+    return _joined(rows)
 
 
 def best_head(spec, parameters):
@@ -109,25 +114,26 @@ def best_head(spec, parameters):
     factor, added = (part.value[0] for part in spec.ansatz().frame(t))
     basis = (factor * spec.trunk.jet(blocks | unit, t).value[0]).T
     wanted = torch.tensor(to_latent(spec.dynamics, ref.q[:, ::4])) - added
-    head = torch.linalg.lstsq(basis, wanted.T, driver="gelsd").solution  # (features and constant, components)
+    head = torch.linalg.lstsq(basis, wanted.T, rcond=ntk.SINGLE, driver="gelsd").solution  # no weights that single precision could not hold
     rest = np.asarray(parameters, dtype=float)[head.numel() :]
     return np.concatenate([head[:n].T.flatten().numpy(), head[n].numpy(), rest])
 
 
 def floors(specs, records):
-    """One row per run: the error that training reached, and that of the best head with the frequencies at the start and at the end."""
+    """One row per run: the error that training reached, that of the best head with the frequencies at the start and at the end, residuals."""
     rows, at_start = [], {}  # the frequencies at the start are those of every seed
     for told, spec, parameters in _stages(specs, {spec.steps for spec in specs}, records):
         problem = dataclasses.replace(spec, seed=0)
         if problem not in at_start:
             at_start[problem] = _floor(spec, initial_parameters(spec).numpy())
-        floor = {"floor_start": at_start[problem], "floor_learned": _floor(spec, parameters)}
-        rows.append(told | {"reached": records[spec.key]["metrics"]["rel_l2_u"]} | floor)
+        reached, best = records[spec.key]["metrics"], _floor(spec, parameters)
+        errors = {"reached": reached["rel_l2_u"], "floor_start": at_start[problem]["rel_l2_u"], "floor_learned": best["rel_l2_u"]}
+        rows.append(told | errors | {"residual_reached": reached["residual_mean"], "residual_learned": best["residual_mean"]})
     return pd.DataFrame(rows)
 
 
 def _floor(spec, parameters):
-    return evaluate(spec, best_head(spec, parameters))["rel_l2_u"]
+    return evaluate(spec, best_head(spec, parameters))
 
 
 def _interval(numerator, denominator, level):
@@ -160,11 +166,23 @@ def rank_correlation(x, y, group):
     return float(np.corrcoef(*centred)[0, 1]) if all(np.ptp(rank) > 0 for rank in centred) else np.nan
 
 
+def permutation_p(x, y, group, draws=9999):
+    """p of `rank_correlation` if y were shuffled within its groups, two-sided."""
+    x, y, group = map(np.asarray, (x, y, group))
+    ranks = [pd.Series(v).groupby(group).rank(pct=True) for v in (x, y)]
+    a, b = ((rank - rank.groupby(group).transform("mean")).to_numpy() for rank in ranks)
+    level = pd.factorize(group, sort=True)[0]
+    home = np.argsort(level, kind="stable")  # shuffling within groups: sort by group, at random inside
+    shuffled = np.argsort(level + np.random.default_rng(0).random((draws, len(a))), axis=1)
+    null = np.abs((a[home] * b[shuffled]).sum(axis=1))
+    return float((1 + (null >= np.abs((a * b).sum()) - 1e-12).sum()) / (1 + draws))
+
+
 def predictors(measured, pairs, updates, level=LEVEL):
     """Does log(linear/exp) of a quantity after some updates tell in which (k, seed) the exponential gate wins in the end?
 
     `measured` as from `kernels`, `pairs` as from `stats.paired`. AUC and rank correlation with log(error linear/error exp), over all pairs and
-    within k; intervals of the AUC at a level shared by all quantities and updates (Bonferroni).
+    within k; intervals of the AUC at a level shared by all quantities and updates (Bonferroni); `p_within_k` is not corrected.
     """
     rows, asked = [], level / (len(QUANTITIES) * len(updates))
     for update in updates:
@@ -177,12 +195,14 @@ def predictors(measured, pairs, updates, level=LEVEL):
             for scope, group in (("all", np.zeros(len(both))), ("within_k", k)):
                 row |= dict(zip((f"auc_{scope}", f"low_{scope}", f"high_{scope}"), auc(x, y > 0, seed, group, asked)))
                 row[f"rho_{scope}"] = rank_correlation(x, y, group)
-            rows.append(row)
+            rows.append(row | {"p_within_k": permutation_p(x, y, k)})
     return pd.DataFrame(rows)
 
 
 def verdict(found, strong=0.75):
-    """The rule of notebook 05: "yes", "no" or "unclear", and the rows that decide it."""
+    """The rule of notebook 05: "yes", "no" or "unclear", and the rows that decide it; "open" if there is nothing to compare."""
+    if found[["auc_all", "auc_within_k"]].isna().any(axis=None):
+        return "open", found[:0]
     known = {scope: np.where(found[f"low_{scope}"] > 0.5, 1, np.where(found[f"high_{scope}"] < 0.5, -1, 0)) for scope in ("all", "within_k")}
     clear = (known["all"] != 0) & ((found["auc_all"] - 0.5).abs() >= strong - 0.5)
     same = clear & (known["all"] == known["within_k"])

@@ -5,6 +5,7 @@ import pandas as pd
 from scipy.optimize import least_squares
 
 from . import ntk
+from .named import check
 from .progress import progress_bar
 from .training import evaluate, initial_parameters
 
@@ -30,11 +31,12 @@ def parts(spec, parameters, t, w):
 def levenberg_marquardt(spec, rounds=6, evaluations=60):
     """(parameters, evaluations used) for a run, from its own initial weights, in float64.
 
-    Minimises λ_phys Σ_c mean(w_c R_c)² + λ_IC mean(v(0) − v0)² at fixed times. The weights are held for a round and then taken anew, as the
+    Minimises λ_phys Σ_c mean((w_c R_c)²) + λ_IC mean((v(0) − v0)²) at fixed times. The weights are held for a round and then taken anew, as the
     moving average of the balanced loss does; the plain loss has the same weights in every round.
     """
     t = (np.arange(QUADRATURE) + 0.5) * spec.horizon / QUADRATURE
     theta, used = initial_parameters(spec).double().numpy(), 0
+    check("model", spec.model, len(theta) <= 2 * QUADRATURE, f"one with at most {2 * QUADRATURE} parameters")
     for _ in range(rounds):
         w = weights(spec, ntk.linearised(spec, theta, t)[1])
         values, slopes = (lambda x, i=i: parts(spec, x, t, w)[i] for i in (1, 0))

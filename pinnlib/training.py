@@ -17,6 +17,7 @@ from .systems import stack
 VECTOR = 32  # rows are padded to whole vectors of the CPU, so that a run's bits do not depend on its place in a batch
 EARLIEST = 1e-6  # collocation points are clamped below at this time
 HISTORY_EVERY = 100  # updates
+ALIKE = ("model", "gate", "loss", "steps", "lr", "points", "horizon", "precision", "optimiser", "hard_velocity")  # within a batch
 
 
 def streams(seed):
@@ -133,7 +134,7 @@ def batches(specs, parts=1):
     """
     groups = {}
     for spec in specs:
-        alike = (spec.model, spec.gate, spec.loss, spec.steps, spec.lr, spec.points, spec.horizon, spec.precision, spec.hard_velocity, spec.optimiser, type(spec.dynamics))
+        alike = tuple(getattr(spec, name) for name in ALIKE) + (type(spec.dynamics),)
         groups.setdefault(alike, []).append(spec)
     for group in groups.values():
         group.sort(key=lambda spec: spec.seed)

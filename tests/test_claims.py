@@ -39,7 +39,8 @@ def good():
     return Made(as_published)
 
 
-KERNEL = {"kernel_predicts": "yes", "kernel_clear": 3, "kernel_asked": 26, "kernel_clear_within_k": 1, "kernel_by_k_alone": 0.9, "kernel_pairs": 240}
+KERNEL = {"kernel_predicts": "yes", "kernel_clear": 3, "kernel_asked": 26, "kernel_clear_within_k": 1, "kernel_by_k_alone": 0.9}
+KERNEL |= {"kernel_pairs": 240, "kernel_pairs_needed": 240, "kernel_fewest_seeds": 10}
 
 
 @pytest.mark.parametrize("answer, verdict", [("yes", "reproduced"), ("unclear", "partly"), ("no", "not reproduced")])
@@ -48,6 +49,9 @@ def test_the_claim_of_an_explanation_follows_notebook_05(answer, verdict):
     assert claim.check(evidence.Evidence({}, numbers=KERNEL | {"kernel_predicts": answer})).verdict == verdict
     with pytest.raises(evidence.NotTestable, match="05"):
         claim.check(evidence.Evidence({}))
+    for lacking in ({"kernel_predicts": "open"}, {"kernel_pairs": 239}, {"kernel_fewest_seeds": 2}):
+        with pytest.raises(evidence.NotTestable, match="pairs of runs"):
+            claim.check(evidence.Evidence({}, numbers=KERNEL | lacking))
 
 
 def test_every_claim_has_an_identity_a_kind_a_place_and_a_rule():

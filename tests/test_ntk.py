@@ -94,7 +94,7 @@ def test_scalars_of_known_kernels():
     found = ntk.summary(J, np.array([[1.0, 1.0], [0.0, 0.0]]), np.array([0.0, 1.0]))
     assert found == pytest.approx({
         "trace": 9 / 4, "rank": 3, "condition": 4, "effective_rank": np.exp(-(np.log(1 / 9) / 9 + 8 / 9 * np.log(4 / 9))),
-        "late_over_early": np.sqrt(8), "alignment": (1 + 4) / (4 * 2),
+        "late_over_early": np.sqrt(8), "alignment": (1 + 4) / (4 * 2), "rate_late_over_early": 4,
     })  # fmt: skip
     weighted, e = ntk.balanced(J, np.array([[3.0, 1.0], [0.5, 0.5]]))
     np.testing.assert_allclose(weighted[0] * np.sqrt(5), J[0])

@@ -13,7 +13,7 @@ from scipy.stats import mannwhitneyu, spearmanr
 from pinnlib import RunSpec, scaling, train
 from pinnlib.journal import record_of
 from pinnlib.models import to_latent
-from pinnlib.training import initial_parameters
+from pinnlib.training import evaluate, initial_parameters
 
 ONE = np.zeros
 
@@ -56,17 +56,61 @@ def measured_with(effect, level):
     return scaling.predictors(pd.DataFrame(rows), pd.DataFrame(pairs), [0])
 
 
-@pytest.mark.parametrize("effect, level, answer", [(1.0, 0.0, "yes"), (0.0, 0.0, "no"), (0.0, 3.0, "unclear")])
+@pytest.mark.parametrize("effect, level, answer", [(1.0, 0.0, "yes"), (0.0, 0.0, "no"), (0.0, 1.0, "unclear")])
 def test_the_rule_says_yes_no_and_unclear(effect, level, answer):
     found, rows = scaling.verdict(measured_with(effect, level))
     assert found == answer and ("trace" in set(rows["quantity"])) == (answer != "no")
 
 
+def test_where_nothing_can_be_compared_the_question_stays_open():
+    found = measured_with(0.0, 30.0)  # every seed goes with its k
+    assert found["auc_within_k"].isna().all() and scaling.verdict(found)[0] == "open"
+
+
+def test_on_opposite_sides_is_unclear():
+    found = measured_with(1.0, 0.0)
+    turned = found.assign(auc_all=1 - found["auc_all"], low_all=1 - found["high_all"], high_all=1 - found["low_all"])
+    assert scaling.verdict(found)[0] == "yes" and scaling.verdict(turned)[0] == "unclear"
+
+
+def test_shuffling_within_groups_finds_what_is_there_and_nothing_else():
+    draw, group = np.random.default_rng(2), np.repeat([0, 1, 2], 15)
+    x, noise = draw.standard_normal((2, 45))
+    assert scaling.permutation_p(x, x + 0.5 * noise, group) < 0.01
+    assert scaling.permutation_p(group.astype(float), group + 0.01 * noise, group) > 0.99  # it only knows the group
+    assert 0.01 < scaling.permutation_p(x, noise, group) <= 1
+
+
+def test_floors_of_a_run_can_be_held_in_single_precision():
+    spec = RunSpec(steps=300)
+    (result,) = train([spec])
+    records = {spec.key: record_of(result, {})}
+    (row,) = scaling.floors([spec], records).to_dict("records")
+    best = scaling.best_head(spec, result.parameters)
+    rounded = evaluate(spec, best.astype(np.float32))["rel_l2_u"]
+    assert row["floor_learned"] == pytest.approx(evaluate(spec, best)["rel_l2_u"]) == pytest.approx(rounded, rel=0.1)
+    assert row["reached"] == result.metrics["rel_l2_u"] and row["floor_learned"] < row["reached"]
+    timed = scaling.in_time([spec], [300], records, windows=2)
+    whole = np.sqrt(np.square(timed["residual"]).mean())
+    assert timed["window"].tolist() == ["0–5", "5–10"] and whole == pytest.approx(
+        np.sqrt(np.square(result.predict(spec.reference.t[::10])[["residual_r", "residual_theta"]]).sum(axis=1).mean()))
+    shares = scaling.spectra([spec], [0], records)["share"]
+    assert shares.iloc[0] == 1 and shares.is_monotonic_decreasing
+    norms = scaling.profiles([spec], [300], records)
+    np.testing.assert_allclose(norms["all"] ** 2, norms["head"] ** 2 + norms["frequencies"] ** 2)
+
+
+def test_without_records_the_study_to_train_is_named():
+    with pytest.raises(ValueError, match="sweep --study expanded"):
+        scaling.profiles([RunSpec()], [5000], {})
+
+
 def test_a_short_run_has_the_parameters_of_the_whole_run_at_that_moment():
     spec = RunSpec(steps=30, points=50)
-    (whole,) = train([spec], snapshots=[0, 10])
+    others = [dataclasses.replace(spec, seed=seed, k=35) for seed in (1, 2)]
+    *_, whole = train([*others, spec], snapshots=[0, 10])
     short = dataclasses.replace(spec, steps=10)
-    records = {short.key: record_of(train([short])[0], {})}
+    records = {short.key: record_of(train([short])[0], {})}  # alone, the other in company
     np.testing.assert_array_equal(scaling.parameters_at(spec, 10, records), whole.snapshots[10])
     np.testing.assert_array_equal(scaling.parameters_at(spec, 0, {}), whole.snapshots[0])
     assert scaling.parameters_at(spec, 20, records) is None
