@@ -14,7 +14,7 @@ from .stats import FEWEST, summary
 
 COLUMN, WIDE, FULL = 3.3, 4.9, 6.75  # inches: half, three quarters and the whole of a line of text
 STYLE = {
-    "figure.dpi": 110, "savefig.dpi": 300, "pdf.fonttype": 42, "text.usetex": False, "mathtext.fontset": "dejavusans",
+    "figure.dpi": 110, "savefig.dpi": 200, "pdf.fonttype": 42, "text.usetex": False, "mathtext.fontset": "dejavusans",
     "font.family": "DejaVu Sans", "font.size": 7.5, "axes.labelsize": 7.5, "axes.titlesize": 7.5, "legend.fontsize": 6.5,
     "xtick.labelsize": 7, "ytick.labelsize": 7, "axes.linewidth": 0.6, "axes.spines.top": False, "axes.spines.right": False,
     "xtick.major.width": 0.6, "ytick.major.width": 0.6, "ytick.minor.width": 0.4, "xtick.major.size": 2.5, "ytick.major.size": 2.5,

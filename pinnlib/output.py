@@ -28,6 +28,7 @@ class Output:
         """Save figures/<name>.png (for screens) and .pdf (for the paper), the same bytes for the same picture."""
         source = f"notebooks/{self.notebook}.ipynb"
         self._save(self.figures / f"{name}.png", lambda path: figure.savefig(path, metadata={"Source": source}))
+        figure.set_layout_engine("none")  # it stands where it has just been put: no need to solve for it again
         self._save(self.figures / f"{name}.pdf", lambda path: figure.savefig(path, metadata={"CreationDate": None, "Subject": source}))
 
     def table(self, frame, name, **options):
