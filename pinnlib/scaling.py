@@ -136,11 +136,14 @@ def _floor(spec, parameters):
     return evaluate(spec, best_head(spec, parameters))
 
 
-def _interval(numerator, denominator, level):
-    """Of the ratio of two quadratic forms of seed counts (seeds, seeds), as seeds are drawn with replacement."""
-    counts = np.random.default_rng(0).multinomial(len(numerator), np.full(len(numerator), 1 / len(numerator)), RESAMPLES)
-    above, below = (np.einsum("bs,st,bt->b", counts, form, counts, optimize=True) for form in (numerator, denominator))
-    return np.nanquantile(above[below > 0] / below[below > 0], [level / 2, 1 - level / 2])
+def _counts(seeds):
+    """How often each seed is drawn, in so many bootstrap samples of whole seeds: (samples, seeds)."""
+    return np.random.default_rng(0).multinomial(seeds, np.full(seeds, 1 / seeds), RESAMPLES)
+
+
+def _member(seed):
+    """(rows, seeds): 1 where a row belongs to a seed."""
+    return (np.asarray(seed)[:, None] == np.unique(seed)).astype(float)
 
 
 def auc(x, wins, seed, group, level=LEVEL):
@@ -152,26 +155,34 @@ def auc(x, wins, seed, group, level=LEVEL):
     check("x", x, np.isfinite(x).all(), "finite")
     comparable = (wins[:, None] & ~wins[None, :] & (group[:, None] == group[None, :])).astype(float)
     greater = (np.sign(x[:, None] - x[None, :]) + 1) / 2
-    member = (seed[:, None] == np.unique(seed)).astype(float)
+    member = _member(seed)
     right, all_pairs = (member.T @ (comparable * form) @ member for form in (greater, np.ones_like(greater)))
     if not all_pairs.sum():
         return np.nan, np.nan, np.nan
-    return right.sum() / all_pairs.sum(), *_interval(right, all_pairs, level)
+    counts = _counts(len(right))
+    above, below = (np.einsum("bs,st,bt->b", counts, form, counts, optimize=True) for form in (right, all_pairs))
+    return right.sum() / all_pairs.sum(), *np.quantile((above / below.clip(1e-9))[below > 0], [level / 2, 1 - level / 2])
 
 
-def rank_correlation(x, y, group):
-    """Spearman's ρ of x and y, both ranked within groups; NaN if either is constant in each."""
-    ranks = [pd.Series(np.asarray(v)).groupby(np.asarray(group)).rank(pct=True) for v in (x, y)]
-    centred = [rank - rank.groupby(np.asarray(group)).transform("mean") for rank in ranks]
-    return float(np.corrcoef(*centred)[0, 1]) if all(np.ptp(rank) > 0 for rank in centred) else np.nan
+def _centred_ranks(values, group):
+    """Ranks within groups, as shares of the group, less the group's mean."""
+    rank = pd.Series(np.asarray(values)).groupby(np.asarray(group)).rank(pct=True)
+    return (rank - rank.groupby(np.asarray(group)).transform("mean")).to_numpy()
+
+
+def rank_correlation(x, y, seed, group, level=LEVEL):
+    """(Spearman's ρ of x and y, both ranked within groups, low, high): seeds are resampled whole; NaN if x or y is constant in each group."""
+    a, b = _centred_ranks(x, group), _centred_ranks(y, group)
+    if not (np.ptp(a) > 0 and np.ptp(b) > 0):
+        return np.nan, np.nan, np.nan
+    sums = np.stack([a * b, a * a, b * b]) @ _member(seed)  # (3, seeds)
+    ab, aa, bb = sums @ _counts(sums.shape[1]).T
+    return float(sums[0].sum() / np.sqrt(sums[1].sum() * sums[2].sum())), *np.nanquantile(ab / np.sqrt(aa * bb), [level / 2, 1 - level / 2])
 
 
 def permutation_p(x, y, group, draws=9999):
     """p of `rank_correlation` if y were shuffled within its groups, two-sided."""
-    x, y, group = map(np.asarray, (x, y, group))
-    ranks = [pd.Series(v).groupby(group).rank(pct=True) for v in (x, y)]
-    a, b = ((rank - rank.groupby(group).transform("mean")).to_numpy() for rank in ranks)
-    level = pd.factorize(group, sort=True)[0]
+    a, b, level = _centred_ranks(x, group), _centred_ranks(y, group), pd.factorize(np.asarray(group), sort=True)[0]
     home = np.argsort(level, kind="stable")  # shuffling within groups: sort by group, at random inside
     shuffled = np.argsort(level + np.random.default_rng(0).random((draws, len(a))), axis=1)
     null = np.abs((a[home] * b[shuffled]).sum(axis=1))
@@ -182,7 +193,7 @@ def predictors(measured, pairs, updates, level=LEVEL):
     """Does log(linear/exp) of a quantity after some updates tell in which (k, seed) the exponential gate wins in the end?
 
     `measured` as from `kernels`, `pairs` as from `stats.paired`. AUC and rank correlation with log(error linear/error exp), over all pairs and
-    within k; intervals of the AUC at a level shared by all quantities and updates (Bonferroni); `p_within_k` is not corrected.
+    within k; intervals at a level shared by all quantities and updates (Bonferroni); `p_within_k` is not corrected.
     """
     rows, asked = [], level / (len(QUANTITIES) * len(updates))
     for update in updates:
@@ -194,7 +205,7 @@ def predictors(measured, pairs, updates, level=LEVEL):
             x, row = both[quantity], {"update": update, "quantity": quantity, "n": len(both)}
             for scope, group in (("all", np.zeros(len(both))), ("within_k", k)):
                 row |= dict(zip((f"auc_{scope}", f"low_{scope}", f"high_{scope}"), auc(x, y > 0, seed, group, asked)))
-                row[f"rho_{scope}"] = rank_correlation(x, y, group)
+                row |= dict(zip((f"rho_{scope}", f"rho_low_{scope}", f"rho_high_{scope}"), rank_correlation(x, y, seed, group, asked)))
             rows.append(row | {"p_within_k": permutation_p(x, y, k)})
     return pd.DataFrame(rows)
 

@@ -137,6 +137,9 @@ def test_any_setting_that_a_run_may_have_can_be_shown(folder):
     assert view.spec == view.start
     with pytest.raises(ValueError, match="spec='exp'.*RunSpec"):
         view.select("exp")
+    asked = RunSpec(steps=33, points=40, hard_velocity=True)  # what has no control is shown as asked, too
+    view.select(asked)
+    assert view.spec == asked
 
 
 @dataclasses.dataclass(frozen=True)

@@ -37,9 +37,12 @@ def test_auc_within_groups_ignores_what_the_group_knows():
 
 def test_rank_correlation_is_spearmans_and_within_groups_removes_their_level():
     x, y = np.random.default_rng(0).standard_normal((2, 40))
-    assert scaling.rank_correlation(x, y, ONE(40)) == pytest.approx(spearmanr(x, y).statistic)
-    group = np.repeat([0, 100], 20)
-    assert abs(scaling.rank_correlation(x + group, y + group, group) - scaling.rank_correlation(x, y, group)) < 1e-12
+    seed, group = np.tile(np.arange(20), 2), np.repeat([0, 100], 20)
+    found, low, high = scaling.rank_correlation(x, y, seed, ONE(40))
+    assert found == pytest.approx(spearmanr(x, y).statistic) and low < found < high
+    assert scaling.rank_correlation(x + group, y + group, seed, group) == pytest.approx(scaling.rank_correlation(x, y, seed, group))
+    assert scaling.rank_correlation(x, 2 * x, seed, group) == pytest.approx((1, 1, 1))
+    assert np.isnan(scaling.rank_correlation(group, y, seed, group)).all()
 
 
 def measured_with(effect, level):
