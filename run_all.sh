@@ -70,5 +70,5 @@ case "$verb" in
   status) shift; setup; exec python pinnlib/manifest.py "$@" ;;
   sweep | audit) setup; exec python -m pinnlib "$@" ;;
   "" | --*) setup; exec python -m pinnlib reproduce "$@" ;;
-  *) help >&2; die "unknown verb '$verb'" ;;
+  *) die "unknown verb '$verb'; ./run_all.sh --help lists them" ;;
 esac

@@ -5,7 +5,7 @@ import signal
 import sys
 from pathlib import Path
 
-from .grids import STUDIES
+from .grids import DEFAULT, STUDIES
 from .models import MODELS
 from .paths import RECORDS, ROOT, RUNS_CSV
 
@@ -26,12 +26,12 @@ def parser():
     add("--save", action="store_true", help="write the executed notebooks back to notebooks/ (for those who commit them)")
 
     add = verbs.add_parser("sweep", help="train the runs of some studies that are not on record yet").add_argument
-    add("--study", action="append", choices=STUDIES, help="may be repeated (default: all)")
+    add("--study", action="append", choices=STUDIES, metavar="STUDY", help=f"may be repeated (default: {', '.join(DEFAULT)}; --dry-run lists all)")
     add("--model", action="append", choices=MODELS, help="only these; may be repeated (default: all)")
     add("--workers", type=int, help="local processes (default: one per core)")
     add("--scheduler", metavar="ADDRESS", help="a running Dask scheduler, tcp://host:port (default: DASK_SCHEDULER_ADDRESS)")
     add("--older", action="store_true", help="also retrain what an older version of the numerics made")
-    add("--dry-run", action="store_true", help="only say how many runs are missing")
+    add("--dry-run", action="store_true", help="only say how many runs are missing, study by study")
     add("--records", type=Path, default=RECORDS, help="folder of the journal (default: data/records)")
 
     add = verbs.add_parser("audit", help="retrain a random sample of the records and compare; fails on a mismatch").add_argument
@@ -61,9 +61,14 @@ def run_sweep(options):
     from .journal import Journal, mixed_versions
     from .sweep import export, missing, sweep
 
-    specs = [s for s in specs_of(*options.study or STUDIES) if not options.model or s.model in options.model]
+    wanted = {study: [s for s in specs_of(study) if not options.model or s.model in options.model] for study in STUDIES}
+    asked = options.study or DEFAULT
+    specs = list(dict.fromkeys(spec for study in asked for spec in wanted[study]))
     if options.dry_run:
-        print(f"{len(missing(specs, Journal(options.records).load(), options.older))} of {len(specs)} runs to train")
+        records = Journal(options.records).load()
+        for study, part in wanted.items():
+            print(f"{study:<14} {len(missing(part, records, options.older)):5d} of {len(part):5d}   {STUDIES[study].title}")
+        print(f"{len(missing(specs, records, options.older))} of {len(specs)} runs to train in {', '.join(asked)}")
         return 0
     report = sweep(specs, options.records, options.workers, options.scheduler, options.older)
     print(report)

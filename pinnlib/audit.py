@@ -24,7 +24,7 @@ def audit(sample=5, models=None, seed=0, folder=RECORDS, progress=None):
     records = Journal(folder).load()
     pool = [r for _, r in sorted(records.items()) if r["status"] != "failed" and (models is None or r["spec"]["model"] in models)]
     check("sample", sample, is_whole(sample, 1), "a whole number >= 1")
-    check("models", models, pool, "such that there are records to audit")
+    check("models", models, pool, f"such that there are records of them in {folder}")
     chosen = [pool[i] for i in np.random.default_rng(seed).permutation(len(pool))[: int(sample)]]
     results = train([RunSpec(**record["spec"]) for record in chosen], progress=progress)
     rows = []

@@ -90,6 +90,9 @@ STUDIES = {
 }  # fmt: skip
 
 
+DEFAULT = ("main", "no_penalty", "expanded", "as_written", "early", "stages")  # what the notebooks read
+
+
 def specs_of(*studies, seeds=None, steps=RunSpec.steps):
     """The distinct runs that the named studies need, in order; options as for `Study.specs`."""
     check("seeds", seeds, seeds is None or is_whole(seeds, 1), "a whole number >= 1, or None for all")

@@ -90,7 +90,8 @@ def longtable(frame, widths, caption, label):
     head = "\n".join([r"\toprule", _head(frame), r"\midrule"])
     start = rf"\begin{{longtable}}{{{columns}}}\caption{{{caption}}}\label{{{label}}}\\"
     repeated = [head, r"\endfirsthead", head, r"\endhead", r"\bottomrule", r"\endfoot"]
-    return "\n".join([start, *repeated, rows(frame, r" \\ \addlinespace"), r"\end{longtable}"])
+    body = rows(frame, r" \\ \addlinespace").removesuffix(r" \addlinespace")  # after the last row it could need a page of its own
+    return "\n".join([start, *repeated, body, r"\end{longtable}"])
 
 
 def _head(frame):

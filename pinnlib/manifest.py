@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+PAPER = "paper"  # the manifest of the PDF
 
 
 def digest(path):
@@ -39,12 +40,12 @@ def stale(manifest):
 
 
 def status(folder, notebooks):
-    """Notebook → reasons, for every numbered notebook; None stands for: current."""
+    """Name → reasons, for every numbered notebook and the paper; None stands for: current."""
     found = {}
-    for notebook in sorted(notebooks.glob("[0-9][0-9]_*.ipynb")):
-        path = folder / f"{notebook.stem}.json"
+    for name in [*(notebook.stem for notebook in sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))), PAPER]:
+        path = folder / f"{name}.json"
         reasons = stale(json.loads(path.read_text())) if path.exists() else ["never run: no manifest"]
-        found[notebook.stem] = reasons or None
+        found[name] = reasons or None
     return found
 
 

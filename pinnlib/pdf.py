@@ -1,10 +1,15 @@
 """paper/main.pdf by latexmk: the same bytes from the same inputs, installed where that is allowed, a plain word where it is not."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
+from . import manifest
+from .manifest import digest, relative
+from .numerics import commit
 from .paths import ROOT
 
 PAPER, PLACE = ROOT / "paper", ROOT / "build" / "pdf"
@@ -54,6 +59,17 @@ def compile_pdf(source=PAPER, place=PLACE):
     return place / "main.pdf", log
 
 
+def _record():
+    """data/provenance/paper.json: what the PDF was made from, by content, for ./run_all.sh status."""
+    source = (PAPER / "main.tex").read_text(encoding="utf-8")
+    figures = [ROOT / "figures" / f"{name}.pdf" for name in re.findall(r"\\includegraphics\[[^\]]*\]\{([^}]*)\}", source)]
+    read = [PAPER / "main.tex", PAPER / "references.bib", PAPER / "generated", *figures]
+    parts = {"code": [Path(__file__).resolve()], "read": read, "written": [PAPER / "main.pdf"]}
+    told = {part: {relative(path): digest(path) for path in sorted(set(paths))} for part, paths in parts.items()}
+    text = json.dumps({"notebook": manifest.PAPER, "parameters": {}, "commit": commit()} | told, indent=1)
+    (ROOT / "data" / "provenance" / f"{manifest.PAPER}.json").write_text(text + "\n")
+
+
 def build_pdf(profile, fresh):
     """paper/main.pdf, from the tables and figures of the repository; says what came of it."""
     if profile != "paper" or fresh:
@@ -64,5 +80,6 @@ def build_pdf(profile, fresh):
         return f"skipped: latexmk is missing; everything else is finished. On Debian or Ubuntu: sudo {' '.join(INSTALL)}"
     pdf, log = compile_pdf()
     shutil.copyfile(pdf, PAPER / "main.pdf")
+    _record()
     wide = overfull(log)
     return "paper/main.pdf" + (f" ({wide} lines stick out: see build/pdf/main.log)" if wide else "")

@@ -56,6 +56,7 @@ def plan(profile="paper", only=(), fresh=False, study=None, **options):
     """[(notebook, parameters)] for a call of ./run_all.sh, checked; an option must mean something to at least one notebook."""
     check("profile", profile, profile in PROFILES, f"one of {', '.join(PROFILES)}")
     check("fresh", fresh, not fresh or profile == "paper", "left out with another profile than paper")
+    check("study", study, not (study and only), "left out with --only: it chooses the notebooks itself")
     shared = PROFILES[profile] | (FRESH if fresh else {})
     trains = shared.get("train_missing", False)
     asked = {name: value for name, value in options.items() if value is not None} | ({"studies": [study]} if study and trains else {})

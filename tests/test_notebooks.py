@@ -198,11 +198,10 @@ def test_smoke_makes_every_notebook_and_says_so(smoke):
 
 
 def test_the_same_records_give_the_same_bytes(smoke):
-    def made():
-        return [path for folder in ("figures", "data") for path in (smoke["place"] / folder).rglob("*.*") if path.suffix in {".png", ".pdf", ".csv", ".json"}]
-
-    before = {path: path.read_bytes() for path in made()}
+    books, folder = ("03_statistics", "04_figures"), smoke["place"] / "data" / "provenance"
+    before = {ROOT / name: (ROOT / name).read_bytes() for book in books for name in json.loads((folder / f"{book}.json").read_text())["written"]}
     for path in before:
         path.unlink()
-    subprocess.run([ROOT / "run_all.sh", "--profile", "smoke", "--output", "build/test-smoke", "--no-pdf"], check=True, capture_output=True)
-    assert before and {path: path.read_bytes() for path in made()} == before
+    only = [part for book in books for part in ("--only", book[:2])]
+    subprocess.run([ROOT / "run_all.sh", "--profile", "smoke", "--output", "build/test-smoke", "--no-pdf", *only], check=True, capture_output=True)
+    assert len(before) > 30 and {path: path.read_bytes() for path in before} == before
