@@ -42,7 +42,8 @@ def stale(manifest):
 def status(folder, notebooks):
     """Name → reasons, for every numbered notebook and the paper; None stands for: current."""
     found = {}
-    for name in [*(notebook.stem for notebook in sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))), PAPER]:
+    paper = [PAPER] * (notebooks.parent / "paper" / "main.tex").exists()
+    for name in [*(notebook.stem for notebook in sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))), *paper]:
         path = folder / f"{name}.json"
         reasons = stale(json.loads(path.read_text())) if path.exists() else ["never run: no manifest"]
         found[name] = reasons or None
