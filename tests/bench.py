@@ -67,29 +67,25 @@ def seconds(function, *arguments, **options):
     return time.perf_counter() - began
 
 
-def sweep_ratios(repeats=2):
+def sweep_ratios():
     """What the sweep costs over the engine, what a second worker gains, and how long a sweep with nothing to do takes."""
     specs = [s for s in specs_of("expanded") if (s.model, s.gate) == ("adaptive", "exp")][: 4 * RunSpec().trunk.batch]
     batch = specs[: RunSpec().trunk.batch]
     for spec in batch:
         spec.reference  # in either case before the clock starts
-    best = dict.fromkeys(("alone", "journalled", "one", "two"), float("inf"))
-    for _ in range(repeats):  # interleaved
-        with tempfile.TemporaryDirectory() as folder:
-            timed = {
-                "alone": seconds(train_batch, batch),
-                "journalled": seconds(sweep, batch, Path(folder) / "batch", workers=1),
-                "one": seconds(sweep, specs, Path(folder) / "one", workers=1),
-                "two": seconds(sweep, specs, Path(folder) / "two", workers=2),
-            }
-        best = {name: min(best[name], timed[name]) for name in best}
-        print("seconds:", {name: round(value, 1) for name, value in timed.items()}, flush=True)
+    alone, journalled = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for i in range(3):  # interleaved
+            alone.append(seconds(train_batch, batch))
+            journalled.append(seconds(sweep, batch, Path(folder) / f"batch{i}", workers=1))
+        one, two = (seconds(sweep, specs, Path(folder) / str(workers), workers=workers) for workers in (1, 2))
+    print("seconds:", {"engine": alone, "sweep": journalled, "one worker": one, "two": two}, flush=True)
     every = specs_of(*STUDIES)
     code = "from pinnlib.grids import *; from pinnlib.sweep import missing; from pinnlib.journal import Journal; missing(specs_of(*STUDIES), Journal().load())"
     start = seconds(subprocess.run, [sys.executable, "-c", code], check=True)
     return {
-        "overhead_over_engine": round(best["journalled"] / best["alone"] - 1, 3),
-        "two_workers_over_one": round(best["one"] / best["two"], 2),
+        "overhead_over_engine": round(min(journalled) / min(alone) - 1, 3),
+        "two_workers_over_one": round(one / two, 2),
         "seconds_to_start": round(start, 2),
         "records": len(Journal().load()),
         "runs_asked_for": len(every),
@@ -98,7 +94,7 @@ def sweep_ratios(repeats=2):
 
 def main():
     parser = argparse.ArgumentParser(prog="./run_all.sh bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions and no sweeps: under 45 seconds (whole: 20 minutes)")
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions and no sweeps: under 45 seconds (whole: 15 minutes)")
     parser.add_argument("--output", type=Path, default=OUT, help="where to write (default: data/benchmark.json)")
     arguments = parser.parse_args()
     repeats = 3 if arguments.quick else 12
