@@ -37,6 +37,12 @@ def test_a_missing_run_leaves_no_number_and_still_counts_in_holm():
     assert table.loc[10, "p_holm"] == pytest.approx(2 * table.loc[10, "p_raw"])
 
 
+def test_a_variant_that_a_cell_lacks_altogether_still_counts_in_holm():
+    frame = runs(a={10: [1, 1, 1, 1, 1, 1.0], 20: [1, 1, 1, 1, 1, 1.0]}, b={10: [2, 2, 2, 3, 3, 3.0]})
+    table = contrasts.contrasts(frame, [("a", "b")]).set_index("k")
+    assert np.isnan(table.loc[20, "ratio"]) and table.loc[10, "p_holm"] == pytest.approx(2 * table.loc[10, "p_raw"])
+
+
 def test_an_unknown_variant_is_named():
     with pytest.raises(ValueError, match="pairs=.*out of a"):
         contrasts.contrasts(runs(a={10: [1.0]}), [("a", "c")])
