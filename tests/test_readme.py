@@ -9,10 +9,12 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from pinnlib import GATES, MODELS, SYSTEMS, numerics, train
+from pinnlib.contrasts import lost
 from pinnlib.paths import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -33,6 +35,19 @@ def test_the_five_lines_print_what_the_readme_says():
 
 def test_the_readme_opens_with_the_two_commands():
     assert re.search(r"^./run_all.sh +#.*\n./run_all.sh test", README[:600], re.M)
+
+
+def test_the_table_of_gates_is_that_of_the_records():
+    rows = re.findall(r"^\| `([^`]+)`: [^|]+((?:\| [\d.]+ )+)\|$", README, re.M)
+    choice = pd.read_csv(ROOT / "data" / "gate_choice.csv", index_col="gate")
+    regrets = choice.filter(like="regret_")
+    assert rows and rows[0][0] == choice.index[0]
+    for gate, numbers in rows:
+        assert [f"{value:.2f}" for value in regrets.loc[gate]] == re.findall(r"[\d.]+", numbers), gate
+    contrasts = pd.read_csv(ROOT / "data" / "gate_contrasts.csv")
+    hard, alpha = (contrasts[contrasts["question"] == question] for question in ("hard, penalty", "alpha"))
+    assert len(hard) == 8 and (hard["ratio"] < 1).all() and (hard["p_holm"] < 0.05).all()
+    assert (lost(alpha)[["exp(alpha=2.0)", "exp(alpha=4.0)"]] == 0).all() and (lost(alpha) == 0).sum() == 2
 
 
 @pytest.fixture
