@@ -9,11 +9,11 @@ import nbformat
 import pandas as pd
 import papermill
 from nbclient.exceptions import DeadKernelError
-from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 
 from .manifest import relative
 from .named import check
+from .page import page
 from .paths import NOTEBOOKS, ROOT
 from .progress import TERMINAL
 
@@ -96,8 +96,7 @@ def run(steps, profile="paper", say=print):
             reached = sum(cell.get("execution_count") is not None for cell in nbformat.read(executed, as_version=4).cells)
             told = f"{notebook.stem}: its kernel died after In [{reached}] (out of memory?)"
             raise PipelineError(f"{told}\nthe executed notebook is kept: {relative(executed)}") from None
-        html, _ = HTMLExporter().from_filename(str(executed))
-        executed.with_suffix(".html").write_text(html, encoding="utf-8")
+        executed.with_suffix(".html").write_text(page(executed), encoding="utf-8")
         done.append((notebook, executed, parameters, time.monotonic() - began))
     return done
 
