@@ -39,6 +39,12 @@ def contrasts(runs, pairs, column="gate", by=("k",), metric="rel_l2_u"):
     return table.assign(p_holm=stats.holm(table["p_raw"]))
 
 
+def lost(table):
+    """Variant → how many of its contrasts it loses significantly after Holm."""
+    worse = table["second"].where(table["ratio"] > 1, table["first"])[table["p_holm"] < stats.LEVEL]
+    return worse.value_counts().reindex(pd.unique(table[["first", "second"]].values.ravel()), fill_value=0)
+
+
 def told(table):
     """The same as text: "1.52 [1.40, 1.60]*", the star for p after Holm below 0.05."""
     star = np.where(table["p_holm"] < stats.LEVEL, "*", "")

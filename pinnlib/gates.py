@@ -17,6 +17,11 @@ class Gate(Named):
         """(g, g', g'') at the times `t`, a torch tensor."""
         raise NotImplementedError
 
+    @property
+    def formula(self):
+        """g(t) as LaTeX, for labels; the plain name unless a subclass knows better."""
+        return rf"\mathrm{{{str(self).replace('_', ' ')}}}"
+
 
 class _Positive(Gate):
     """A gate whose fields are numbers > 0."""
@@ -45,6 +50,11 @@ class Exponential(_Positive):
         slope = self.alpha * (1 - g)
         return _scaled(self.scale, Jet(g, slope, -self.alpha * slope))
 
+    @property
+    def formula(self):
+        rate = "" if self.alpha == 1 else f"{self.alpha:g}"
+        return f"1-e^{{-{rate}t}}" if self.scale == 1 else f"{self.scale:g}(1-e^{{-{rate}t}})"
+
 
 @dataclass(frozen=True)
 class Linear(_Positive):
@@ -56,12 +66,17 @@ class Linear(_Positive):
     def jet(self, t):
         return _scaled(self.scale, Jet(t, torch.ones_like(t), torch.zeros_like(t)))
 
+    @property
+    def formula(self):
+        return "t" if self.scale == 1 else f"t/{1 / self.scale:g}" if self.scale < 1 else f"{self.scale:g}t"
+
 
 @dataclass(frozen=True)
 class Tanh(Gate):
     """g = tanh t: saturates at 1, straighter at first than the exponential."""
 
     name = "tanh"
+    formula = r"\tanh t"
 
     def jet(self, t):
         g = torch.tanh(t)
@@ -74,6 +89,7 @@ class Rational(Gate):
     """g = t/(1 + t): saturates at 1, slowly."""
 
     name = "rational"
+    formula = "t/(1+t)"
 
     def jet(self, t):
         left = 1 / (1 + t)

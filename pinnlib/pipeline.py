@@ -20,7 +20,7 @@ from .progress import TERMINAL
 # Profile → parameters for every notebook that has them. "paper" is the notebooks' own defaults.
 PROFILES = {
     "paper": {},
-    "smoke": {"output": "build/smoke", "seeds": 2, "steps": 20, "train_missing": True},
+    "smoke": {"output": "build/smoke", "seeds": 2, "steps": 20, "train_missing": True, "network_k": [20]},
 }
 FRESH = {"output": "build/fresh", "train_missing": True}
 

@@ -12,7 +12,7 @@ from .metrics import state_error
 from .models import to_latent
 from .named import check
 from .stats import LEVEL
-from .training import evaluate, initial_parameters, predict, train
+from .training import batches, evaluate, initial_parameters, predict, train
 
 RUN = ["model", "gate", "k", "seed"]
 QUANTITIES = [  # of the kernel, each also under the weights of the balanced loss; larger or smaller may be better, so both directions count
@@ -48,12 +48,14 @@ def kernels(specs, updates, records):
     return pd.DataFrame([told | ntk.measure(spec, parameters) for told, spec, parameters in _stages(specs, updates, records)])
 
 
-def trained_kernels(specs, updates):
-    """The same for runs whose parameters are not kept on record: they are trained here."""
-    told = [{name: getattr(spec, name) for name in RUN} for spec in specs]
-    snapshots = [result.snapshots for result in train(specs, snapshots=updates)]
-    rows = [(told[i], specs[i], u, theta) for i, kept in enumerate(snapshots) for u, theta in kept.items()]
-    return pd.DataFrame([run | {"update": u} | ntk.measure(spec, theta) for run, spec, u, theta in rows])
+def trained_kernels(specs, updates, known=None):
+    """The same for runs whose parameters are not kept on record: they are trained here, but for those that `known`, such a table, has."""
+    done = set() if known is None else set(known[RUN].itertuples(index=False, name=None))
+    told, rows = {spec: {name: getattr(spec, name) for name in RUN} for spec in specs}, []
+    for batch in batches(spec for spec in specs if tuple(told[spec].values()) not in done):  # snapshots of a batch at a time
+        for result in train(batch, snapshots=updates):
+            rows += [told[result.spec] | {"update": u} | ntk.measure(result.spec, theta) for u, theta in result.snapshots.items()]
+    return pd.concat([known, pd.DataFrame(rows)], ignore_index=True).sort_values([*RUN, "update"], ignore_index=True)
 
 
 def gate_of(spec, times=ntk.GRID):

@@ -1,5 +1,7 @@
 """The objective of a run minimised by Levenberg–Marquardt: what is left of a gate's effect when conditioning is undone."""
 
+from functools import lru_cache
+
 import numpy as np
 import pandas as pd
 from scipy.optimize import least_squares
@@ -29,7 +31,7 @@ def parts(spec, parameters, t, w):
 
 
 def levenberg_marquardt(spec, rounds=6, evaluations=60):
-    """(parameters, evaluations used) for a run, from its own initial weights, in float64.
+    """(parameters, evaluations used) after every round, from the run's own initial weights, in float64.
 
     Minimises λ_phys Σ_c mean((w_c R_c)²) + λ_IC mean((v(0) − v0)²) at fixed times. The weights are held for a round and then taken anew, as the
     moving average of the balanced loss does; the plain loss has the same weights in every round.
@@ -39,19 +41,21 @@ def levenberg_marquardt(spec, rounds=6, evaluations=60):
     check("model", spec.model, len(theta) <= 2 * QUADRATURE, f"one with at most {2 * QUADRATURE} parameters")
     for _ in range(rounds):
         w = weights(spec, ntk.linearised(spec, theta, t)[1])
-        values, slopes = (lambda x, i=i: parts(spec, x, t, w)[i] for i in (1, 0))
+        at = lru_cache(maxsize=1)(lambda raw, w=w: parts(spec, np.frombuffer(raw).copy(), t, w))  # values and slopes are asked for in turn
+        values, slopes = (lambda x, i=i, at=at: at(x.tobytes())[i].copy() for i in (1, 0))  # MINPACK writes into what it is given
         found = least_squares(values, theta, slopes, method="lm", x_scale="jac", max_nfev=evaluations)
         theta, used = found.x, used + found.nfev
-    return theta, used
+        yield theta, used
 
 
-def outcomes(specs, progress=None, **options):
-    """One row per run: the metrics of the solution that Levenberg–Marquardt finds for it."""
+def outcomes(specs, rounds=(6,), evaluations=60, progress=None):
+    """One row per run and number of rounds: the metrics of what Levenberg–Marquardt has found for the run by then."""
     rows = []
-    with progress_bar(len(specs), progress, unit="run") as bar:
+    with progress_bar(len(specs) * max(rounds), progress, unit="round") as bar:
         for spec in specs:
-            theta, used = levenberg_marquardt(spec, **options)
             told = {name: getattr(spec, name) for name in ("model", "gate", "k", "lambda_ic", "loss", "seed")}
-            rows.append(told | {"status": "ok", "evaluations": used} | evaluate(spec, theta))
-            bar.update()
+            for number, (theta, used) in enumerate(levenberg_marquardt(spec, max(rounds), evaluations), 1):
+                if number in rounds:
+                    rows.append(told | {"status": "ok", "rounds": number, "evaluations": used} | evaluate(spec, theta))
+                bar.update()
     return pd.DataFrame(rows)

@@ -12,15 +12,16 @@ import time
 from pathlib import Path
 
 import numba
+import numpy as np
 import torch
 
 import pinnlib
-from pinnlib import RunSpec
+from pinnlib import RunSpec, ntk
 from pinnlib.grids import STUDIES, specs_of
 from pinnlib.journal import Journal
 from pinnlib.numerics import cpu
 from pinnlib.sweep import sweep
-from pinnlib.training import train_batch
+from pinnlib.training import initial_parameters, train_batch
 
 OUT = Path(__file__).parents[1] / "data" / "benchmark.json"
 
@@ -50,15 +51,21 @@ def engine_ms(model, updates):
     return results[0].seconds * 1e3 / updates
 
 
-def peak_memory_mb(model):
-    """Largest resident size of a process that trains a batch of this model."""
+def in_its_own_process(function, *arguments):
+    """(what the function gives, largest resident size in MB) of a process that does nothing else."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_trained_and_peak, (model,))
+        return pool.apply(_with_peak, (function, *arguments))
 
 
-def _trained_and_peak(model):
-    engine_ms(model, 20)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # kilobytes on Linux
+def _with_peak(function, *arguments):
+    return function(*arguments), round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)  # kilobytes on Linux
+
+
+def kernel_seconds(model):
+    """J_R of both components at 200 times for all parameters, best of three."""
+    spec = RunSpec(model=model)
+    parameters, times = initial_parameters(spec).numpy(), np.linspace(0.05, 10, 200)
+    return round(min(seconds(ntk.jacobian, spec, parameters, times) for _ in range(3)), 3)
 
 
 def seconds(function, *arguments, **options):
@@ -105,6 +112,7 @@ def main():
         "milliseconds": {},
         "ratios": {},
         "peak_memory_mb": {},
+        "kernel": {},
     }
     oracle = Oracle()
     print("milliseconds per run and update (best of %d, interleaved, one thread)" % repeats)
@@ -114,9 +122,13 @@ def main():
         oracle_best, engine_best = (min(column) for column in zip(*timings))
         report["milliseconds"][model] = {"oracle": round(oracle_best, 3), "engine": round(engine_best, 3)}
         report["ratios"][model] = round(oracle_best / engine_best, 2)
-        report["peak_memory_mb"][model] = round(peak_memory_mb(model))
+        report["peak_memory_mb"][model] = in_its_own_process(engine_ms, model, 20)[1]
         print(f"{model:>9}: oracle {oracle_best:7.2f}   engine {engine_best:7.3f}   ratio {oracle_best / engine_best:5.1f}   peak {report['peak_memory_mb'][model]} MB")
     oracle.close()
+    for model in report["ratios"]:
+        took, peak = in_its_own_process(kernel_seconds, model)
+        report["kernel"][model] = {"seconds": took, "peak_memory_mb": peak}
+        print(f"{model:>9}: residual Jacobian at 200 times in {took} s, peak {peak} MB")
     if not arguments.quick:
         report["sweep"] = sweep_ratios()
         print("sweep:", ", ".join(f"{name} {value}" for name, value in report["sweep"].items()))

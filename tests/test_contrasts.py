@@ -43,6 +43,11 @@ def test_a_variant_that_a_cell_lacks_altogether_still_counts_in_holm():
     assert np.isnan(table.loc[20, "ratio"]) and table.loc[10, "p_holm"] == pytest.approx(2 * table.loc[10, "p_raw"])
 
 
+def test_lost_counts_the_contrasts_that_a_variant_loses_for_sure():
+    table = pd.DataFrame({"first": ["a", "a", "b"], "second": ["b", "c", "c"], "ratio": [2.0, 0.5, 0.9], "p_holm": [0.01, 0.04, 0.2]})
+    assert contrasts.lost(table).to_dict() == {"a": 1, "b": 1, "c": 0}
+
+
 def test_an_unknown_variant_is_named():
     with pytest.raises(ValueError, match="pairs=.*out of a"):
         contrasts.contrasts(runs(a={10: [1.0]}), [("a", "c")])
@@ -85,7 +90,7 @@ def test_its_slopes_are_those_of_its_values():
 def test_levenberg_marquardt_ends_where_the_loss_is_flat_and_below_what_adam_finds():
     spec = RunSpec(model="fixed", loss="mse", steps=1500)
     (adam,) = train([spec])
-    theta, used = second_order.levenberg_marquardt(spec, rounds=1, evaluations=200)
+    ((theta, used),) = second_order.levenberg_marquardt(spec, rounds=1, evaluations=200)
     t = (np.arange(400) + 0.5) / 40
     w = second_order.weights(spec, ntk.linearised(spec, theta, t)[1])
     (J, values), (_, theirs) = second_order.parts(spec, theta, t, w), second_order.parts(spec, adam.parameters, t, w)

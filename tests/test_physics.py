@@ -1,5 +1,7 @@
 """Known answers: the reference, the energy, the paper's identities, the metrics."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -118,6 +120,14 @@ def test_gate_jets_are_what_autograd_says(text):
     torch.testing.assert_close(first, d1)
     torch.testing.assert_close(second, d2)
     assert type(gate) in GATES.values() and value[0].item() == 0
+
+
+@pytest.mark.parametrize("text", [*STUDIED, "exp(alpha=3, scale=0.5)", "linear(scale=7)"])
+def test_the_formula_of_a_gate_is_the_gate(text):
+    gate, t = RunSpec(gate=text).gating, torch.linspace(0, 10, 7, dtype=torch.float64)
+    python = gate.formula.replace(r"\tanh t", "tanh(t)").replace("e^{", "exp(").replace("}", ")")
+    python = re.sub(r"(\d)([t(])", r"\1*\2", python)
+    torch.testing.assert_close(eval(python, {"t": t, "exp": torch.exp, "tanh": torch.tanh}), gate.jet(t).value)
 
 
 @pytest.mark.parametrize("text", STUDIED)

@@ -148,3 +148,15 @@ def test_the_closed_form_is_the_second_derivative_of_the_features():
             total = total + torch.autograd.grad(slope.sum(), t)[0] ** 2
     factor = np.sqrt(1 + torch.sigmoid(spec.ansatz().start[0, 0, 0]).item() ** 2)
     np.testing.assert_allclose(scaling.envelope(spec, times), factor * total.sqrt().numpy(), rtol=1e-10)
+
+
+def test_kernels_of_runs_trained_on_the_spot_are_those_of_their_parameters_and_are_not_made_twice():
+    specs = [RunSpec(model="fixed", gate=gate, steps=4, points=50) for gate in ("exp", "linear")]
+    first = scaling.trained_kernels(specs[:1], [0, 4])
+    whole = scaling.trained_kernels(specs, [0, 4], first.assign(trace=7.0))  # would be put right if that run were trained again
+    assert list(whole["gate"]) == ["exp", "exp", "linear", "linear"] and list(whole["update"]) == [0, 4, 0, 4]
+    assert (whole["trace"][:2] == 7.0).all()
+    (result,) = train(specs[1:])
+    records = {result.spec.key: record_of(result, {})}
+    expected = scaling.kernels(specs[1:], [0, 4], records)
+    pd.testing.assert_frame_equal(whole[2:].reset_index(drop=True), expected, check_dtype=False)
