@@ -4,6 +4,7 @@ Run as a folder (`python pinnlib …`): what is asked is understood before the l
 """
 
 import argparse
+import logging
 import signal
 import sys
 from pathlib import Path
@@ -142,6 +143,7 @@ def main(verb, *arguments):
     try:
         return report() if verb == "status" else do(verb, options)
     except KeyboardInterrupt:
+        logging.getLogger("asyncio").disabled = True  # it would print how the notebook's cell was interrupted, pages of it
         print("run_all.sh: stopped; the same command goes on from here", file=sys.stderr)
         return 130
 
