@@ -67,8 +67,7 @@ case "$verb" in
     shift; setup
     if [ "$(id -u)" = 0 ]; then set -- --allow-root "$@"; fi
     exec jupyter lab --LabApp.default_url=/lab/tree/notebooks/00_quickstart.ipynb "$@" ;;
-  status) shift; setup; exec python pinnlib/manifest.py "$@" ;;
-  sweep | audit) setup; exec python -m pinnlib "$@" ;;
-  "" | --*) setup; exec python -m pinnlib reproduce "$@" ;;
+  status | sweep | audit) setup; exec python pinnlib "$@" ;;
+  "" | --*) setup; exec python pinnlib reproduce "$@" ;;
   *) die "unknown verb '$verb'; ./run_all.sh --help lists them" ;;
 esac

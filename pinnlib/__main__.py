@@ -1,50 +1,90 @@
-"""The command line behind ./run_all.sh: without a verb, reproduce the paper from the records."""
+"""The command line behind ./run_all.sh.
+
+Run as a folder (`python pinnlib …`): what is asked is understood before the library, and with it torch, is loaded.
+"""
 
 import argparse
+import logging
 import signal
 import sys
 from pathlib import Path
 
-from .grids import DEFAULT, STUDIES
-from .models import MODELS
-from .paths import RECORDS, ROOT, RUNS_CSV
+from grids import DEFAULT, STUDIES
+from manifest import report
+from paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
+
+sys.path.pop(0)  # this folder: from here on its modules are those of the package
+
+NUMBERS = sorted(path.name[:2] for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
+MODELS = list(dict.fromkeys(model for study in STUDIES.values() for model in study.seeds))
 
 
-def parser():
-    main = argparse.ArgumentParser(prog="./run_all.sh", description=__doc__)
-    verbs = main.add_subparsers(dest="verb", required=True)
+def whole(text):
+    """A whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number >= 1")
+    return int(text)
 
-    add = verbs.add_parser("reproduce", help="(the default) run all notebooks: figures, tables, numbers").add_argument
-    add("--profile", default="paper", help="paper (default), or smoke: the whole pipeline with tiny runs, in build/smoke")
+
+def parsers():
+    """Verb → what it understands."""
+    found = {}
+
+    def verb(name, does, called=None):
+        found[name] = argparse.ArgumentParser(prog=called or f"./run_all.sh {name}", description=does)
+        return found[name].add_argument
+
+    add = verb("reproduce", "Run all notebooks on the records: figures, tables, numbers, PDF. Other verbs: ./run_all.sh --help", "./run_all.sh")
+    add("--profile", choices=("paper", "smoke"), default="paper", help="paper (default), or smoke: the whole pipeline with tiny runs, in build/smoke")
     add("--fresh", action="store_true", help="ignore the records and train from nothing, in build/fresh; resumes when started again")
-    add("--study", choices=STUDIES, help="only this study (with --fresh: trained) and the statistics; the published tests are printed beside ours")
+    add("--study", choices=STUDIES, metavar="STUDY", help="only this study (with --fresh: trained) and the statistics; the published tests are printed beside ours")
     add("--output", metavar="FOLDER", help="where results go, from the repository root (default: the repository itself, build/smoke or build/fresh)")
-    add("--only", action="append", default=[], metavar="NN", help="only this notebook; may be repeated")
-    add("--workers", type=int, help="local processes for training (default: one per core)")
+    add("--only", action="append", choices=NUMBERS, default=[], metavar="NN", help="only this notebook; may be repeated")
+    add("--workers", type=whole, metavar="N", help="local processes for training (default: one per core)")
     add("--scheduler", metavar="ADDRESS", help="a running Dask scheduler, tcp://host:port")
     add("--no-pdf", action="store_true", help="do not build the PDF")
     add("--save", action="store_true", help="write the executed notebooks back to notebooks/ (for those who commit them)")
 
-    add = verbs.add_parser("sweep", help="train the runs of some studies that are not on record yet").add_argument
+    add = verb("sweep", "Train the runs of some studies that are not on record yet; stopped at any time, the same command goes on from there.")
     add("--study", action="append", choices=STUDIES, metavar="STUDY", help=f"may be repeated (default: {', '.join(DEFAULT)}; --dry-run lists all)")
-    add("--model", action="append", choices=MODELS, help="only these; may be repeated (default: all)")
-    add("--workers", type=int, help="local processes (default: one per core)")
+    add("--model", action="append", choices=MODELS, metavar="MODEL", help=f"only these of {', '.join(MODELS)}; may be repeated (default: all)")
+    add("--workers", type=whole, metavar="N", help="local processes (default: one per core)")
     add("--scheduler", metavar="ADDRESS", help="a running Dask scheduler, tcp://host:port (default: DASK_SCHEDULER_ADDRESS)")
     add("--older", action="store_true", help="also retrain what an older version of the numerics made")
     add("--dry-run", action="store_true", help="only say how many runs are missing, study by study")
-    add("--records", type=Path, default=RECORDS, help="folder of the journal (default: data/records)")
+    add("--records", type=Path, default=RECORDS, metavar="FOLDER", help="folder of the journal (default: data/records)")
 
-    add = verbs.add_parser("audit", help="retrain a random sample of the records and compare; fails on a mismatch").add_argument
-    add("--sample", type=int, default=5, help="how many records (default: 5)")
-    add("--seed", type=int, default=0, help="which sample (default: 0)")
-    add("--model", action="append", choices=MODELS, help="only these; may be repeated (default: all)")
-    add("--records", type=Path, default=RECORDS, help="folder of the journal (default: data/records)")
-    return main
+    add = verb("audit", "Retrain a random sample of the records and compare; fails on a mismatch.")
+    add("--sample", type=whole, default=5, metavar="N", help="how many records (default: 5)")
+    add("--seed", type=int, default=0, metavar="S", help="which sample (default: 0)")
+    add("--model", action="append", metavar="MODEL", help="only these; may be repeated (default: all on record)")
+    add("--records", type=Path, default=RECORDS, metavar="FOLDER", help="folder of the journal (default: data/records)")
+
+    verb("status", "Tell which outputs are older than what they were made from, and why; fails if there are any.")
+    return found
+
+
+def understood(verb, arguments):
+    """The options, once they make sense together."""
+    parser = parsers()[verb]
+    options = parser.parse_args(arguments)
+    if verb == "audit" and not any(options.records.glob("*.jsonl")):
+        parser.error(f"argument --records: there are no records in {options.records}")
+    if verb == "reproduce":
+        trains = options.fresh or options.profile == "smoke"
+        for name in ("workers", "scheduler"):
+            if getattr(options, name) is not None and not trains:
+                parser.error(f"argument --{name}: nothing is trained here; it means something with --fresh, with --profile smoke, and to ./run_all.sh sweep")
+        if options.fresh and options.profile == "smoke":
+            parser.error("argument --fresh: not with --profile smoke, which always trains from nothing")
+        if options.study and options.only:
+            parser.error("argument --study: not with --only: it chooses the notebooks itself")
+    return options
 
 
 def reproduce(options):
-    from . import pipeline
-    from .pdf import build_pdf
+    from pinnlib import pipeline
+    from pinnlib.pdf import build_pdf
 
     asked = {name: getattr(options, name) for name in ("output", "workers", "scheduler")}
     steps = pipeline.plan(options.profile, options.only, options.fresh, options.study, **asked)
@@ -57,9 +97,9 @@ def reproduce(options):
 
 
 def run_sweep(options):
-    from .grids import specs_of
-    from .journal import Journal, mixed_versions
-    from .sweep import export, missing, sweep
+    from pinnlib.grids import specs_of
+    from pinnlib.journal import Journal, mixed_versions
+    from pinnlib.sweep import export, missing, sweep
 
     wanted = {study: [s for s in specs_of(study) if not options.model or s.model in options.model] for study in STUDIES}
     asked = options.study or DEFAULT
@@ -70,15 +110,15 @@ def run_sweep(options):
             print(f"{study:<14} {len(missing(part, records, options.older)):5d} of {len(part):5d}   {STUDIES[study].title}")
         print(f"{len(missing(specs, records, options.older))} of {len(specs)} runs to train in {', '.join(asked)}")
         return 0
-    report = sweep(specs, options.records, options.workers, options.scheduler, options.older)
-    print(report)
+    done = sweep(specs, options.records, options.workers, options.scheduler, options.older)
+    print(done)
     table = export(options.records, RUNS_CSV if options.records == RECORDS else options.records / "runs.csv")
     print(mixed_versions(table), end="\n" * bool(mixed_versions(table)))
-    return int(any(record["status"] == "failed" for record in report.records.values()))
+    return int(any(record["status"] == "failed" for record in done.records.values()))
 
 
 def run_audit(options):
-    from .audit import audit
+    from pinnlib.audit import audit
 
     found = audit(options.sample, options.model, options.seed, options.records)
     print(found.to_string(index=False))
@@ -86,23 +126,27 @@ def run_audit(options):
     return int((found["verdict"] == "MISMATCH").any())
 
 
-def main():
-    from .journal import JournalError
-    from .pdf import PdfError
-    from .pipeline import PipelineError
-    from .sweep import SweepError
+def do(verb, options):
+    """The exit code of a verb that needs the library."""
+    from pinnlib.named import Told
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended as by Ctrl-C: kernels and workers are shut down
-    options = parser().parse_args()
     try:
-        return {"reproduce": reproduce, "sweep": run_sweep, "audit": run_audit}[options.verb](options)
-    except (JournalError, PdfError, PipelineError, SweepError, ValueError) as error:
+        return {"reproduce": reproduce, "sweep": run_sweep, "audit": run_audit}[verb](options)
+    except (Told, ValueError) as error:
         print(f"run_all.sh: {str(error).replace(f'{ROOT}/', '')}", file=sys.stderr)
         return 2
+
+
+def main(verb, *arguments):
+    options = understood(verb, arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended as by Ctrl-C: kernels and workers are shut down
+    try:
+        return report() if verb == "status" else do(verb, options)
     except KeyboardInterrupt:
+        logging.getLogger("asyncio").disabled = True  # it would print how the notebook's cell was interrupted, pages of it
         print("run_all.sh: stopped; the same command goes on from here", file=sys.stderr)
         return 130
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -21,10 +21,14 @@ VERDICTS = {
 
 def audit(sample=5, models=None, seed=0, folder=RECORDS, progress=None):
     """Retrain `sample` random records (of the given models) and return one row each, with its verdict (see VERDICTS)."""
-    records = Journal(folder).load()
-    pool = [r for _, r in sorted(records.items()) if r["status"] != "failed" and (models is None or r["spec"]["model"] in models)]
     check("sample", sample, is_whole(sample, 1), "a whole number >= 1")
-    check("models", models, pool, f"such that there are records of them in {folder}")
+    records = Journal(folder).load()
+    pool = [record for _, record in sorted(records.items()) if record["status"] != "failed"]
+    check("records", str(folder), pool, "a folder with records of finished runs: there are none in it")
+    on_record = sorted({record["spec"]["model"] for record in pool})
+    for model in models or ():
+        check("model", model, model in on_record, f"one that is on record: {', '.join(on_record)}")
+    pool = [record for record in pool if models is None or record["spec"]["model"] in models]
     chosen = [pool[i] for i in np.random.default_rng(seed).permutation(len(pool))[: int(sample)]]
     results = train([RunSpec(**record["spec"]) for record in chosen], progress=progress)
     rows = []

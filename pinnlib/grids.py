@@ -1,10 +1,9 @@
-"""Which runs each study needs: data, from which the list of specifications follows."""
+"""Which runs each study needs: data, from which the list of specifications follows.
+
+Imports the standard library only, until specifications are asked for: the command line knows the studies from here before torch is loaded.
+"""
 
 from dataclasses import asdict, dataclass, field
-
-from .journal import table
-from .named import check, is_whole
-from .spec import RunSpec
 
 SIX_K = (10, 20, 30, 40, 50, 60)
 THIRTEEN_K = tuple(range(10, 140, 10))
@@ -32,8 +31,11 @@ class Study:
     changes: dict = field(default_factory=dict)  # further settings of every run
     first_seed: int = 0
 
-    def specs(self, seeds=None, steps=RunSpec.steps):
+    def specs(self, seeds=None, steps=None):
         """Every run of the study, once; `seeds` caps the number of seeds, `steps` are the updates of a whole run (few in a smoke test)."""
+        from .spec import RunSpec
+
+        steps = RunSpec.steps if steps is None else steps
         return [
             RunSpec(model=model, gate=gate, k=k, seed=seed, steps=max(1, round(stage * steps)), lambda_ic=lambda_ic, loss=self.loss, **self.changes)
             for stage in self.stages
@@ -93,8 +95,10 @@ STUDIES = {
 DEFAULT = ("main", "no_penalty", "expanded", "as_written", "early", "stages")  # what the notebooks read
 
 
-def specs_of(*studies, seeds=None, steps=RunSpec.steps):
+def specs_of(*studies, seeds=None, steps=None):
     """The distinct runs that the named studies need, in order; options as for `Study.specs`."""
+    from .named import check, is_whole
+
     check("seeds", seeds, seeds is None or is_whole(seeds, 1), "a whole number >= 1, or None for all")
     for study in studies:
         check("study", study, study in STUDIES, f"one of {', '.join(STUDIES)}")
@@ -103,6 +107,8 @@ def specs_of(*studies, seeds=None, steps=RunSpec.steps):
 
 def runs_of(specs, records):
     """One row per spec, as `journal.table` gives it; a run without a record is there too, with status "missing"."""
+    from .journal import table
+
     found = {spec.key: records[spec.key] for spec in specs if spec.key in records}
     absent = {s.key: {"key": s.key, "spec": asdict(s), "status": "missing", "numerics": None} for s in specs if s.key not in records}
     return table(found | absent)

@@ -16,6 +16,7 @@ import warnings
 import numpy as np
 import pandas as pd
 
+from .named import Told
 from .numerics import NUMERICS
 from .paths import RECORDS
 from .spec import RunSpec
@@ -26,7 +27,7 @@ COLUMNS = ["key", "model", "gate", "k", "lambda_ic", "loss", "seed", "steps", "s
 LINE = re.compile(r'\{"checksum": "([0-9a-f]{16})", (.*)', re.DOTALL)
 
 
-class JournalError(RuntimeError):
+class JournalError(Told):
     """The journal cannot be written; what it holds is still valid."""
 
 

@@ -1,4 +1,4 @@
-"""Which outputs are older than what they were made from, by content. Standard library only: run as a script it answers at once."""
+"""Which outputs are older than what they were made from, by content. Imports the standard library only: the command line answers at once."""
 
 import hashlib
 import json
@@ -50,7 +50,8 @@ def status(folder, notebooks):
     return found
 
 
-def main():
+def report():
+    """Print the status of everything; 1 if something is out of date, else 0."""
     found = status(ROOT / "data" / "provenance", ROOT / "notebooks")
     for notebook, reasons in found.items():
         print(f"{notebook:<24} {'current' if reasons is None else 'OUT OF DATE'}")
@@ -59,7 +60,3 @@ def main():
     late = [notebook for notebook, reasons in found.items() if reasons]
     print("everything is current" if not late else f"./run_all.sh makes them anew: {', '.join(late)}")
     return int(bool(late))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

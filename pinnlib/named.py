@@ -6,6 +6,10 @@ import math
 import numbers
 
 
+class Told(RuntimeError):
+    """What cannot go on, in words that are all a user needs: the command line prints them without a traceback."""
+
+
 def check(field, value, ok, allowed):
     """Raise a ValueError that names the field, the value and what is allowed, unless `ok`."""
     if not ok:

@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 from .manifest import digest, relative
 from .numerics import commit
 from .paths import NOTEBOOKS, ROOT
+from .tables import words_left
 
 
 class Output:
@@ -19,6 +20,7 @@ class Output:
         self.root = ROOT / output
         self.data, self.figures, self.records = self.root / "data", self.root / "figures", self.root / "data" / "records"
         self._written, self._read = {}, {}
+        words_left()
 
     def reads(self, *paths):
         """Declare inputs other than the library and the notebook: files, or folders such as that of the records."""

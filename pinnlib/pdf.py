@@ -9,6 +9,7 @@ from pathlib import Path
 
 from . import manifest
 from .manifest import digest, relative
+from .named import Told
 from .numerics import commit
 from .paths import ROOT
 
@@ -17,7 +18,7 @@ INSTALL = ["apt-get", "install", "--no-install-recommends", "latexmk", "texlive-
 STILL = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1", "TZ": "UTC", "max_print_line": "1000"}  # no clock, no cut line
 
 
-class PdfError(RuntimeError):
+class PdfError(Told):
     """LaTeX failed; the message is its first complaint."""
 
 

@@ -9,11 +9,11 @@ import nbformat
 import pandas as pd
 import papermill
 from nbclient.exceptions import DeadKernelError
-from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 
 from .manifest import relative
-from .named import check
+from .named import Told, check
+from .page import page
 from .paths import NOTEBOOKS, ROOT
 from .progress import TERMINAL
 
@@ -25,7 +25,7 @@ PROFILES = {
 FRESH = {"output": "build/fresh", "train_missing": True}
 
 
-class PipelineError(RuntimeError):
+class PipelineError(Told):
     """A notebook failed or was given parameters that it does not have."""
 
 
@@ -55,8 +55,6 @@ def check_parameters(notebook, given):
 def plan(profile="paper", only=(), fresh=False, study=None, **options):
     """[(notebook, parameters)] for a call of ./run_all.sh, checked; an option must mean something to at least one notebook."""
     check("profile", profile, profile in PROFILES, f"one of {', '.join(PROFILES)}")
-    check("fresh", fresh, not fresh or profile == "paper", "left out with another profile than paper")
-    check("study", study, not (study and only), "left out with --only: it chooses the notebooks itself")
     shared = PROFILES[profile] | (FRESH if fresh else {})
     trains = shared.get("train_missing", False)
     asked = {name: value for name, value in options.items() if value is not None} | ({"studies": [study]} if study and trains else {})
@@ -96,8 +94,7 @@ def run(steps, profile="paper", say=print):
             reached = sum(cell.get("execution_count") is not None for cell in nbformat.read(executed, as_version=4).cells)
             told = f"{notebook.stem}: its kernel died after In [{reached}] (out of memory?)"
             raise PipelineError(f"{told}\nthe executed notebook is kept: {relative(executed)}") from None
-        html, _ = HTMLExporter().from_filename(str(executed))
-        executed.with_suffix(".html").write_text(html, encoding="utf-8")
+        executed.with_suffix(".html").write_text(page(executed), encoding="utf-8")
         done.append((notebook, executed, parameters, time.monotonic() - began))
     return done
 

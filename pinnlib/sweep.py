@@ -7,14 +7,14 @@ import uuid
 from dataclasses import dataclass, field
 
 from .journal import Journal, failure_of, record_of, table
-from .named import check, is_whole
+from .named import Told, check, is_whole
 from .numerics import NUMERICS, origin
 from .paths import RECORDS, RUNS_CSV
 from .progress import progress_bar
 from .training import batches, train_batch
 
 
-class SweepError(RuntimeError):
+class SweepError(Told):
     """The sweep cannot go on; what is finished is on record."""
 
 

@@ -11,6 +11,14 @@ import tempfile
 import time
 from pathlib import Path
 
+OUT = Path(__file__).parents[1] / "data" / "benchmark.json"
+
+if __name__ == "__main__":  # understood before anything heavy is loaded
+    parser = argparse.ArgumentParser(prog="./run_all.sh bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions and no sweeps: under 45 seconds (whole: 15 minutes)")
+    parser.add_argument("--output", type=Path, default=OUT, help="where to write (default: data/benchmark.json)")
+    arguments = parser.parse_args()
+
 import numba
 import numpy as np
 import torch
@@ -22,8 +30,6 @@ from pinnlib.journal import Journal
 from pinnlib.numerics import cpu
 from pinnlib.sweep import sweep
 from pinnlib.training import initial_parameters, train_batch
-
-OUT = Path(__file__).parents[1] / "data" / "benchmark.json"
 
 
 class Oracle:
@@ -99,11 +105,7 @@ def sweep_ratios():
     }
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="./run_all.sh bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions and no sweeps: under 45 seconds (whole: 15 minutes)")
-    parser.add_argument("--output", type=Path, default=OUT, help="where to write (default: data/benchmark.json)")
-    arguments = parser.parse_args()
+def main(arguments):
     repeats = 3 if arguments.quick else 12
     report = {
         "machine": {"cpu": cpu(), "system": platform.platform(), "torch_threads": torch.get_num_threads()},
@@ -138,4 +140,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(arguments)

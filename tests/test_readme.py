@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import dataclasses
+import fnmatch
 import io
 import json
 import re
@@ -101,3 +102,22 @@ def test_the_derivatives_of_the_readmes_classes_are_right(registries):
     (force,) = duffing.acceleration((x,), (x_t,))
     slope = (duffing.energy((x + 1e-6,), (x_t,)) - duffing.energy((x - 1e-6,), (x_t,))) / 2e-6
     assert np.allclose(slope, -force)
+
+
+TABLES = sorted((ROOT / "data").rglob("*.csv"))
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+def test_every_table_and_each_of_its_columns_is_described(path):
+    """In data/README.md: the file in the list at the top, its columns in its own section or among those that many share; or in the README of its folder."""
+    about = (ROOT / "data" / "README.md").read_text()
+    opening, shared, *sections = re.split(r"^## ", about, flags=re.M)
+    assert f"| `{path.relative_to(ROOT / 'data')}`" in opening or f", `{path.name}`" in opening
+    if path.parent.name == "data":
+        (section,) = (section for section in sections if f"`{path.name}`" in section.partition("\n")[0])
+    else:
+        section = (path.parent / "README.md").read_text()
+    told = [name.replace("…", "*") for name in re.findall(r"`([^`\n]+)`", shared + section)]
+    with path.open() as file:
+        columns = file.readline().strip().split(",")
+    assert [column for column in columns if not any(fnmatch.fnmatchcase(column, name) for name in told)] == []

@@ -1,6 +1,7 @@
 """The journal and the grids: nothing lost, nothing doubled, nothing wrong ever loaded."""
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from pinnlib import RunSpec, numerics
 from pinnlib.audit import audit
 from pinnlib.grids import STUDIES, runs_of, specs_of
 from pinnlib.journal import Journal, JournalError, decode, encode, mixed_versions, record_of, result_of, table, understood
-from pinnlib.paths import RECORDS
+from pinnlib.paths import RECORDS, ROOT
 from pinnlib.sweep import export, missing, sweep
 
 TINY = {"steps": 12, "points": 40}
@@ -292,9 +293,16 @@ def test_audit_confirms_good_records_and_finds_a_forged_one(trained, tmp_path):
         assert audit(1, folder=tmp_path / part)["verdict"].tolist() == ["MISMATCH"]
     with pytest.raises(ValueError, match="not those that were trained"):
         result_of(Journal(tmp_path / "parameters").load()[SPECS[0].key])
-    command = [sys.executable, "-m", "pinnlib", "audit", "--sample", "1", "--records", tmp_path]
+    command = [sys.executable, ROOT / "pinnlib", "audit", "--sample", "1", "--records", tmp_path]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1 and "1 MISMATCH" in done.stdout
+
+
+def test_audit_names_what_is_not_on_record(trained, tmp_path):
+    with pytest.raises(ValueError, match=re.escape(f"records='{tmp_path}'") + ".*there are none in it"):
+        audit(1, folder=tmp_path)
+    with pytest.raises(ValueError, match="model='baseline'.*on record: adaptive, fixed"):
+        audit(1, ["baseline"], folder=trained)
 
 
 def test_audit_of_another_machines_records_compares_distributions(tmp_path):

@@ -1,0 +1,38 @@
+"""How tables look in a notebook: words to the left, numbers to the right, as in print. pandas has everything to the right."""
+
+import re
+
+import pandas as pd
+from ipykernel.zmqshell import ZMQInteractiveShell as Shell
+
+LEFT = ' style="text-align: left;"'  # at every cell: a style sheet would be taken away from a notebook that is not trusted yet
+
+
+def wordy(values):
+    """True if some of the values are text other than a number."""
+    said = pd.Series([value for value in values if isinstance(value, str) and value], dtype=object)
+    return bool(pd.to_numeric(said, errors="coerce").isna().any())
+
+
+def html(frame):
+    """The HTML that pandas has for a frame, with its columns of words to the left."""
+    told, most = frame._repr_html_(), pd.get_option("display.max_columns")
+    if told is None or most and frame.shape[1] > most:  # columns are left out: it stays as it is
+        return told
+    columns = [*(frame.index.get_level_values(i) for i in range(frame.index.nlevels)), *(frame.iloc[:, i] for i in range(frame.shape[1]))]
+    left = [place for place, values in enumerate(reversed(columns), 1) if wordy(values)]  # from the right: a repeated index has fewer cells
+
+    def align(row):
+        head, *cells = re.split(r"(?=<t[hd]\b)", row[0])
+        for place in left:
+            if place <= len(cells):
+                cells[-place] = cells[-place][:3] + LEFT + cells[-place][3:]
+        return head + "".join(cells)
+
+    return re.sub(r"<tr.*?</tr>", align, told, flags=re.S)
+
+
+def words_left():
+    """From now on, show frames so in this notebook; elsewhere nothing happens."""
+    if Shell.initialized():
+        Shell.instance().display_formatter.formatters["text/html"].for_type(pd.DataFrame, html)

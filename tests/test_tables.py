@@ -1,0 +1,41 @@
+"""Tables in a notebook: words to the left, numbers to the right, the same text every time."""
+
+import re
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from IPython.core.formatters import DisplayFormatter
+
+from pinnlib import tables
+from pinnlib.output import Output
+
+FRAME = pd.DataFrame({"n": [1, 2], "word": ["a", "<td>"], "told": ["1.5", "2e-3"], "either": ["", "3/4"]}, index=pd.Index(["x", "y"], name="id"))
+
+
+def alignments(html):
+    """Row by row: which cells are to the left."""
+    return ["".join("l" if "left" in cell else "." for cell in re.findall(r"<t[hd]\b[^>]*>", row)) for row in re.findall("<tr.*?</tr>", html, re.S)]
+
+
+def test_words_are_to_the_left_and_numbers_are_not_even_if_written_out():
+    assert alignments(tables.html(FRAME)) == ["l.l.l"] * 4  # header, name of the index, two rows
+    assert tables.html(FRAME).replace(tables.LEFT, "") == FRAME._repr_html_() and tables.html(FRAME) == tables.html(FRAME.copy())
+
+
+def test_an_index_of_several_levels_is_written_once():
+    frame = FRAME.assign(group="g").set_index(["group", "n"])
+    assert alignments(tables.html(frame))[2:] == ["l.l.l", ".l.l"]  # the second row has no cell for its group
+
+
+@pytest.mark.parametrize("frame", [FRAME[["n"]].reset_index(drop=True), pd.DataFrame(), pd.DataFrame({f"c{i}": ["word"] for i in range(50)})], ids=["numbers", "empty", "wide"])
+def test_what_has_no_words_or_is_cut_stays_as_it_is(frame):
+    with pd.option_context("display.max_columns", 20):
+        assert tables.html(frame) == frame._repr_html_()
+
+
+def test_a_numbered_notebook_shows_its_tables_so(tmp_path, monkeypatch):
+    formatter = DisplayFormatter()
+    monkeypatch.setattr(tables, "Shell", SimpleNamespace(initialized=lambda: True, instance=lambda: SimpleNamespace(display_formatter=formatter)))
+    Output("00_any", {}, str(tmp_path))
+    assert formatter.format(FRAME)[0] == {"text/html": tables.html(FRAME), "text/plain": repr(FRAME)}
