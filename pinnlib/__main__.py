@@ -9,7 +9,7 @@ import signal
 import sys
 from pathlib import Path
 
-from grids import DEFAULT, STUDIES
+from grids import STUDIES
 from manifest import report
 from paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
 
@@ -46,7 +46,7 @@ def parsers():
     add("--save", action="store_true", help="write the executed notebooks back to notebooks/ (for those who commit them)")
 
     add = verb("sweep", "Train the runs of some studies that are not on record yet; stopped at any time, the same command goes on from there.")
-    add("--study", action="append", choices=STUDIES, metavar="STUDY", help=f"may be repeated (default: {', '.join(DEFAULT)}; --dry-run lists all)")
+    add("--study", action="append", choices=STUDIES, metavar="STUDY", help="may be repeated (default: all of them; --dry-run lists them)")
     add("--model", action="append", choices=MODELS, metavar="MODEL", help=f"only these of {', '.join(MODELS)}; may be repeated (default: all)")
     add("--workers", type=whole, metavar="N", help="local processes (default: one per core)")
     add("--scheduler", metavar="ADDRESS", help="a running Dask scheduler, tcp://host:port (default: DASK_SCHEDULER_ADDRESS)")
@@ -102,13 +102,13 @@ def run_sweep(options):
     from pinnlib.sweep import export, missing, sweep
 
     wanted = {study: [s for s in specs_of(study) if not options.model or s.model in options.model] for study in STUDIES}
-    asked = options.study or DEFAULT
+    asked = options.study or STUDIES
     specs = list(dict.fromkeys(spec for study in asked for spec in wanted[study]))
     if options.dry_run:
         records = Journal(options.records).load()
         for study, part in wanted.items():
             print(f"{study:<14} {len(missing(part, records, options.older)):5d} of {len(part):5d}   {STUDIES[study].title}")
-        print(f"{len(missing(specs, records, options.older))} of {len(specs)} runs to train in {', '.join(asked)}")
+        print(f"{len(missing(specs, records, options.older))} of {len(specs)} runs to train in {', '.join(options.study or ['all studies'])}")
         return 0
     done = sweep(specs, options.records, options.workers, options.scheduler, options.older)
     print(done)

@@ -92,9 +92,6 @@ STUDIES = {
 }  # fmt: skip
 
 
-DEFAULT = ("main", "no_penalty", "expanded", "as_written", "early", "stages")  # what the notebooks read
-
-
 def specs_of(*studies, seeds=None, steps=None):
     """The distinct runs that the named studies need, in order; options as for `Study.specs`."""
     from .named import check, is_whole
