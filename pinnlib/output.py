@@ -11,6 +11,8 @@ from .numerics import commit
 from .paths import NOTEBOOKS, ROOT
 from .tables import words_left
 
+DIGITS = "%.10g"  # the last of sixteen depend on the vector units of the processor
+
 
 class Output:
     """The files of one notebook, under `output` (a folder; empty: the repository itself), and the manifest that goes with them."""
@@ -34,12 +36,13 @@ class Output:
         self._save(self.figures / f"{name}.pdf", lambda path: figure.savefig(path, metadata={"CreationDate": None, "Subject": source}))
 
     def table(self, frame, name, **options):
-        """Save data/<name>.csv."""
-        options = {"index": False, "lineterminator": "\n"} | options
+        """Save data/<name>.csv, with digits that other machines agree on."""
+        options = {"index": False, "lineterminator": "\n", "float_format": DIGITS} | options
         self._save(self.data / f"{name}.csv", lambda path: frame.to_csv(path, **options))
 
     def numbers(self, values):
         """Save data/numbers/<notebook>.json: the values that the paper's text quotes."""
+        values = {name: float(DIGITS % value) if isinstance(value, float) else value for name, value in values.items()}
         text = json.dumps(values, indent=1, sort_keys=True) + "\n"
         self._save(self.data / "numbers" / f"{self.notebook}.json", lambda path: path.write_text(text))
 
