@@ -5,6 +5,7 @@ import shutil
 
 import papermill
 import pytest
+from chromium import alone
 
 from pinnlib import RunSpec, pdf
 from pinnlib.journal import Journal, decode, encode
@@ -104,7 +105,9 @@ def test_root_on_debian_installs_and_nobody_else(monkeypatch):
 
 @pytest.fixture(scope="module")
 def latex():
-    if not pdf.install():
+    with alone():
+        found = pdf.install()
+    if not found:
         pytest.skip(f"latexmk is missing; on Debian or Ubuntu: sudo {' '.join(pdf.INSTALL)}")
 
 
