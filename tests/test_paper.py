@@ -25,7 +25,7 @@ SETTINGS = (
     r"\$1\{:\}2\$",  # the resonance
     r"ReL2E|rel\\_l2\\_u",  # a metric's name
     r"[_^]\{?\\?(?:min|mathrm\{\w+\})?-?\d?\}?",  # indices and exponents
-    r"\\tfrac12|g\(0\)=0|r\(0\)|1-e|\b2\\(?:dot|omega)|0\\le|\\mathrm\{1s\}|\(1\+e|\)\^2\+1|DOP853",  # parts of formulas, and a method
+    r"\\tfrac12|g'?\(0\)(?:=0)?|r\(0\)|1-e|\b2\\(?:dot|omega)|0\\le|\\mathrm\{1s\}|\(1\+e|\)\^2\+1|DOP853",  # parts of formulas, and a method
     r"0\.\d+\\linewidth|\d+(?:pt|em|in)\b",  # lengths
 )
 
