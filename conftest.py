@@ -1,6 +1,7 @@
 import os
 import signal
 
+import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from pinnlib.progress import TERMINAL
@@ -24,6 +25,7 @@ class ByRoom(LoadScopeScheduling):
         return room(nodeid)
 
 
+@pytest.hookimpl(optionalhook=True)  # with -p no:xdist there is none
 def pytest_xdist_make_scheduler(config, log):
     config.option.loadscopereorder = False  # the order is ours
     return ByRoom(config, log)

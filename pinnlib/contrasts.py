@@ -39,9 +39,35 @@ def contrasts(runs, pairs, column="gate", by=("k",), metric="rel_l2_u"):
     return table.assign(p_holm=stats.holm(table["p_raw"]))
 
 
+def family(*tables, planned=0):
+    """The same tables with Holm over all of them, and over as many more as were `planned`: one question, one family of tests."""
+    p = np.concatenate([table["p_raw"] for table in tables])
+    adjusted = stats.holm([*p, *[np.nan] * (planned - len(p))])
+    ends = np.cumsum([len(table) for table in tables])
+    return [table.assign(p_holm=adjusted[end - len(table) : end]) for table, end in zip(tables, ends)]
+
+
+def regrets(runs, column="gate", by="k", metric="rel_l2_u", resamples=2000):
+    """Per variant: median error at each k (`median_…`), the same over that of the best variant there (`regret_…`), the worst of those, and its
+    95% interval `low` to `high` and the share of samples in which it is the smallest of all (`best_in`), whole seeds resampled; best worst case first.
+    """
+    wide = runs.assign(error=runs[metric].where(runs["status"] == "ok")).pivot(index="seed", columns=[by, column], values="error")
+    errors = np.stack([wide[k].to_numpy() for k in wide.columns.levels[0]], axis=1)  # (seeds, k, variants)
+    names, ks = wide[wide.columns.levels[0][0]].columns, [f"{k:g}" for k in wide.columns.levels[0]]
+    medians = np.median(errors, axis=0)
+    regret = medians / medians.min(axis=1, keepdims=True)
+    drawn = errors[np.random.default_rng(0).integers(len(errors), size=(resamples, len(errors)))]
+    middle = np.median(drawn, axis=1)  # (samples, k, variants)
+    worst = (middle / middle.min(axis=2, keepdims=True)).max(axis=1)
+    table = pd.DataFrame(regret.T, names, [f"regret_{k}" for k in ks]).rename_axis(column).assign(regret_worst=regret.max(axis=0))
+    low, high = np.quantile(worst, [0.025, 0.975], axis=0)
+    table = table.assign(low=low, high=high, best_in=(worst == worst.min(axis=1, keepdims=True)).mean(axis=0))
+    return table.join(pd.DataFrame(medians.T, names, [f"median_{k}" for k in ks])).sort_values("regret_worst", kind="stable")
+
+
 def lost(table):
     """Variant → how many of its contrasts it loses significantly after Holm."""
-    worse = table["second"].where(table["ratio"] > 1, table["first"])[table["p_holm"] < stats.LEVEL]
+    worse = table["second"].where(table["ratio"] > 1, table["first"])[(table["p_holm"] < stats.LEVEL) & (table["ratio"] != 1)]
     return worse.value_counts().reindex(pd.unique(table[["first", "second"]].values.ravel()), fill_value=0)
 
 

@@ -68,7 +68,8 @@ class Linear(_Positive):
 
     @property
     def formula(self):
-        return "t" if self.scale == 1 else f"t/{1 / self.scale:g}" if self.scale < 1 else f"{self.scale:g}t"
+        parts = round(1 / self.scale)
+        return "t" if self.scale == 1 else f"t/{parts}" if self.scale < 1 and abs(parts * self.scale - 1) < 1e-12 else f"{self.scale:g}t"
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class Output:
         self._save(self.figures / f"{name}.pdf", lambda path: figure.savefig(path, metadata={"CreationDate": None, "Subject": source}))
 
     def table(self, frame, name, **options):
-        """Save data/<name>.csv, with digits that other machines agree on."""
+        """Save data/<name>.csv; from the same records, other machines agree on the digits kept."""
         options = {"index": False, "lineterminator": "\n", "float_format": DIGITS} | options
         self._save(self.data / f"{name}.csv", lambda path: frame.to_csv(path, **options))
 

@@ -48,14 +48,23 @@ def kernels(specs, updates, records):
     return pd.DataFrame([told | ntk.measure(spec, parameters) for told, spec, parameters in _stages(specs, updates, records)])
 
 
-def trained_kernels(specs, updates, known=None):
-    """The same for runs whose parameters are not kept on record: they are trained here, but for those that `known`, such a table, has."""
-    done = set() if known is None else set(known[RUN].itertuples(index=False, name=None))
-    told, rows = {spec: {name: getattr(spec, name) for name in RUN} for spec in specs}, []
-    for batch in batches(spec for spec in specs if tuple(told[spec].values()) not in done):  # snapshots of a batch at a time
-        for result in train(batch, snapshots=updates):
-            rows += [told[result.spec] | {"update": u} | ntk.measure(result.spec, theta) for u, theta in result.snapshots.items()]
-    return pd.concat([known, pd.DataFrame(rows)], ignore_index=True).sort_values([*RUN, "update"], ignore_index=True)
+def trained_kernels(specs, updates, known=None, keep=lambda table: None):
+    """The same for runs whose parameters are not kept on record: they are trained here, but for those that `known`, such a table, has at all updates.
+
+    The specs differ in RUN only. `keep` is given the table after every batch, so that nothing is lost on the way.
+    """
+    table = pd.DataFrame(columns=[*RUN, "update"]) if known is None else known
+    done = {run for run, part in table.groupby(RUN) if set(updates) <= set(part["update"])}
+    told = {spec: {name: getattr(spec, name) for name in RUN} for spec in specs}
+    for batch in batches(spec for spec in specs if tuple(told[spec].values()) not in done):
+        rows = [
+            told[result.spec] | {"update": u} | ntk.measure(result.spec, theta)
+            for result in train(batch, snapshots=updates) for u, theta in result.snapshots.items()
+        ]  # fmt: skip
+        table = pd.DataFrame(rows) if table.empty else pd.concat([table, pd.DataFrame(rows)], ignore_index=True)
+        table = table.drop_duplicates([*RUN, "update"], keep="last").sort_values([*RUN, "update"], ignore_index=True)
+        keep(table)
+    return table
 
 
 def gate_of(spec, times=ntk.GRID):

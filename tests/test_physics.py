@@ -122,7 +122,7 @@ def test_gate_jets_are_what_autograd_says(text):
     assert type(gate) in GATES.values() and value[0].item() == 0
 
 
-@pytest.mark.parametrize("text", [*STUDIED, "exp(alpha=3, scale=0.5)", "linear(scale=7)"])
+@pytest.mark.parametrize("text", [*STUDIED, "exp(alpha=3, scale=0.5)", "linear(scale=7)", "linear(scale=0.3)"])
 def test_the_formula_of_a_gate_is_the_gate(text):
     gate, t = RunSpec(gate=text).gating, torch.linspace(0, 10, 7, dtype=torch.float64)
     python = gate.formula.replace(r"\tanh t", "tanh(t)").replace("e^{", "exp(").replace("}", ")")

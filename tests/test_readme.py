@@ -39,12 +39,13 @@ def test_the_readme_opens_with_the_two_commands():
 
 
 def test_the_table_of_gates_is_that_of_the_records():
-    rows = re.findall(r"^\| `([^`]+)`: [^|]+((?:\| [\d.]+ )+)\|$", README, re.M)
+    rows = re.findall(r"^\| `([^`]+)`: [^|]+((?:\| [\d.]+ )+)\| ([\d.]+) to ([\d.]+) \|$", README, re.M)
     choice = pd.read_csv(ROOT / "data" / "gate_choice.csv", index_col="gate")
-    regrets = choice.filter(like="regret_")
-    assert rows and rows[0][0] == choice.index[0]
-    for gate, numbers in rows:
-        assert [f"{value:.2f}" for value in regrets.loc[gate]] == re.findall(r"[\d.]+", numbers), gate
+    assert [gate for gate, *_ in rows] == [gate for gate in choice.index if gate in dict(row[:2] for row in rows)]  # in order
+    assert [gate for gate, *_ in rows[:3]] == list(choice.index[:3]) and {"exp", "linear", choice.index[-1]} <= {gate for gate, *_ in rows}
+    for gate, numbers, low, high in rows:
+        assert [f"{value:.2f}" for value in choice.filter(like="regret_").loc[gate]] == re.findall(r"[\d.]+", numbers), gate
+        assert [f"{value:.2f}" for value in choice.loc[gate, ["low", "high"]]] == [low, high], gate
     contrasts = pd.read_csv(ROOT / "data" / "gate_contrasts.csv")
     hard, alpha = (contrasts[contrasts["question"] == question] for question in ("hard, penalty", "alpha"))
     assert len(hard) == 8 and (hard["ratio"] < 1).all() and (hard["p_holm"] < 0.05).all()

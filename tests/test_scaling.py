@@ -152,8 +152,12 @@ def test_the_closed_form_is_the_second_derivative_of_the_features():
 
 def test_kernels_of_runs_trained_on_the_spot_are_those_of_their_parameters_and_are_not_made_twice():
     specs = [RunSpec(model="fixed", gate=gate, steps=4, points=50) for gate in ("exp", "linear")]
+    kept = []
     first = scaling.trained_kernels(specs[:1], [0, 4])
-    whole = scaling.trained_kernels(specs, [0, 4], first.assign(trace=7.0))  # would be put right if that run were trained again
+    whole = scaling.trained_kernels(specs, [0, 4], first.assign(trace=7.0), kept.append)  # would be put right if that run were trained again
+    assert len(kept) == 1 and kept[0] is whole
+    again = scaling.trained_kernels(specs[:1], [0, 2, 4], first.assign(trace=7.0))  # an update is lacking: the run is trained
+    assert list(again["update"]) == [0, 2, 4] and (again["trace"] != 7.0).all()
     assert list(whole["gate"]) == ["exp", "exp", "linear", "linear"] and list(whole["update"]) == [0, 4, 0, 4]
     assert (whole["trace"][:2] == 7.0).all()
     (result,) = train(specs[1:])
