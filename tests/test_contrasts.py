@@ -44,8 +44,8 @@ def test_a_variant_that_a_cell_lacks_altogether_still_counts_in_holm():
 
 
 def test_lost_counts_the_contrasts_that_a_variant_loses_for_sure():
-    table = pd.DataFrame({"first": ["a", "a", "b"], "second": ["b", "c", "c"], "ratio": [2.0, 0.5, 0.9], "p_holm": [0.01, 0.04, 0.2]})
-    assert contrasts.lost(table).to_dict() == {"a": 1, "b": 1, "c": 0}
+    table = pd.DataFrame({"first": ["a", "a", "b", "c"], "second": ["b", "c", "c", "d"], "ratio": [2.0, 0.5, 0.9, 1.0], "p_holm": [0.01, 0.04, 0.2, 0.01]})
+    assert contrasts.lost(table).to_dict() == {"a": 1, "b": 1, "c": 0, "d": 0}  # a tie is lost by nobody
 
 
 def test_an_unknown_variant_is_named():
