@@ -118,11 +118,13 @@ def run_sweep(options):
 
 
 def run_audit(options):
-    from pinnlib.audit import audit
+    from pinnlib.audit import VERDICTS, audit
 
     found = audit(options.sample, options.model, options.seed, options.records)
     print(found.to_string(index=False))
-    print(f"{len(found)} records retrained: " + ", ".join(f"{n} {verdict}" for verdict, n in found["verdict"].value_counts().items()))
+    for verdict in dict.fromkeys(found["verdict"]):
+        print(f"{verdict}: {VERDICTS[verdict]}")
+    print(f"{len(found)} records retrained (recorded and retrained: rel_l2_u): " + ", ".join(f"{n} {verdict}" for verdict, n in found["verdict"].value_counts().items()))
     return int((found["verdict"] == "MISMATCH").any())
 
 

@@ -34,7 +34,7 @@ def audit(sample=5, models=None, seed=0, folder=RECORDS, progress=None):
     rows = []
     for record, result in zip(chosen, results):
         again = record_of(result, origin())
-        told = {name: record["spec"][name] for name in ("model", "gate", "k", "lambda_ic", "loss", "seed")}
+        told = {name: record["spec"][name] for name in ("model", "gate", "k", "lambda_ic", "loss", "steps", "seed")}
         errors = {"recorded": record["metrics"]["rel_l2_u"], "retrained": again["metrics"]["rel_l2_u"]}
         rows.append(told | errors | {"verdict": _verdict(record, again, records)})
     return pd.DataFrame(rows)

@@ -83,7 +83,7 @@ DISAGREEMENTS = (
     Disagreement("ic-points", "unsaid", "20 initial-condition points", "all of them are t = 0", "one point t = 0", _twenty_points),
     Disagreement("initial-state", "unsaid", "not given", "r = 1, θ = 0.2, at rest", "the same",
                  lambda _: "none measured: other starts were not trained"),
-    Disagreement("initialisation", "unsaid", "not given", "head N(0, 0.01), bias 0; frequencies as softplus of a free parameter",
+    Disagreement("initialisation", "unsaid", "not given", "head N(0, 0.01²), bias 0; frequencies as softplus of a free parameter",
                  "the same",
                  lambda _: "none measured: other initialisations were not trained"),
     Disagreement("frequencies", "unsaid", "16 + 16 frequencies", "both bands contain 5.0", "the same", lambda _: frequencies(_).ours),

@@ -7,7 +7,7 @@ from .named import check
 
 SYMBOLS = {
     "r_min": r"$r_{\min}$", "-K e": "$-Ke$", "λ": r"$\lambda_{\mathrm{IC}}$", "θ": r"$\theta$", "α": r"$\alpha$", "ρ0": r"$\rho_0$", "σ": r"$\sigma$",
-    "±": r"$\pm$", "<": "$<$", ">": "$>$",
+    "±": r"$\pm$", "²": "$^2$", "<": "$<$", ">": "$>$",
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_\allowbreak{}", "$": r"\$", "{": r"\{", "}": r"\}",
     "^": r"\^{}", "~": r"\~{}", "…": r"\ldots{}", "–": "--",
 }  # fmt: skip

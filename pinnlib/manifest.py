@@ -41,11 +41,15 @@ def stale(manifest):
 
 def status(folder, notebooks):
     """Name → reasons, for every numbered notebook and the paper; None stands for: current."""
-    found = {}
+    found, late = {}, {}  # late: file → the stale notebook that writes it
     paper = [PAPER] * (notebooks.parent / "paper" / "main.tex").exists()
     for name in [*(notebook.stem for notebook in sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))), *paper]:
         path = folder / f"{name}.json"
-        reasons = stale(json.loads(path.read_text())) if path.exists() else ["never run: no manifest"]
+        manifest = json.loads(path.read_text()) if path.exists() else {"read": {}, "written": {}}
+        reasons = stale(manifest) if path.exists() else ["never run: no manifest"]
+        inherited = {late[file] for file in late for read in manifest["read"] if file == read or file.startswith(f"{read}/")}
+        reasons += [f"reads what {other} writes, which is out of date" for other in sorted(inherited - {name})]
+        late |= dict.fromkeys(manifest["written"] if reasons else (), name)
         found[name] = reasons or None
     return found
 

@@ -137,6 +137,22 @@ def test_status_names_what_changed(tmp_path, monkeypatch):
     assert manifest.stale(told) == ["code.py changed", "in.csv is gone", "records changed", "out.csv altered since it was made"]
 
 
+def test_what_is_made_from_stale_outputs_is_stale_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(manifest, "ROOT", tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "generated").mkdir()
+    for name in ("in.csv", "generated/a.tex", "b.csv", "c.csv"):
+        (tmp_path / name).write_text(name)
+    for name, read, written in (("01_a", "in.csv", "generated/a.tex"), ("02_b", "generated", "b.csv"), ("03_c", "c.csv", "c.csv")):
+        (tmp_path / "notebooks" / f"{name}.ipynb").write_text("{}")
+        told = {"code": {}, "read": {read: manifest.digest(tmp_path / read)}, "written": {written: manifest.digest(tmp_path / written)}}
+        (tmp_path / f"{name}.json").write_text(json.dumps(told))
+    assert manifest.status(tmp_path, tmp_path / "notebooks") == {"01_a": None, "02_b": None, "03_c": None}
+    (tmp_path / "in.csv").write_text("changed")
+    found = manifest.status(tmp_path, tmp_path / "notebooks")
+    assert found == {"01_a": ["in.csv changed"], "02_b": ["reads what 01_a writes, which is out of date"], "03_c": None}
+
+
 def test_a_notebooks_outputs_are_not_its_inputs(tmp_path):
     source = BOOKS[0]
     book = nbformat.read(source, as_version=4)
