@@ -39,7 +39,7 @@ def parsers():
     add("--fresh", action="store_true", help="ignore the records and train from nothing, in build/fresh; resumes when started again")
     add("--study", choices=STUDIES, metavar="STUDY", help="only this study (with --fresh: trained) and the statistics; the published tests are printed beside ours")
     add("--output", metavar="FOLDER", help="where results go, from the repository root (default: the repository itself, build/smoke or build/fresh)")
-    add("--only", action="append", choices=NUMBERS, default=[], metavar="NN", help="only this notebook; may be repeated")
+    add("--only", action="append", type=lambda text: text.zfill(2), choices=NUMBERS, default=[], metavar="NN", help="only this notebook; may be repeated")
     add("--workers", type=whole, metavar="N", help="local processes for training (default: one per core)")
     add("--scheduler", metavar="ADDRESS", help="a running Dask scheduler, tcp://host:port")
     add("--no-pdf", action="store_true", help="do not build the PDF")
@@ -106,8 +106,10 @@ def run_sweep(options):
     specs = list(dict.fromkeys(spec for study in asked for spec in wanted[study]))
     if options.dry_run:
         records = Journal(options.records).load()
+        print(f"{'study':<14} missing of needed")
         for study, part in wanted.items():
-            print(f"{study:<14} {len(missing(part, records, options.older)):5d} of {len(part):5d}   {STUDIES[study].title}")
+            if part:
+                print(f"{study:<14} {len(missing(part, records, options.older)):7d} of {len(part):6d}   {STUDIES[study].title}")
         print(f"{len(missing(specs, records, options.older))} of {len(specs)} runs to train in {', '.join(options.study or ['all studies'])}")
         return 0
     done = sweep(specs, options.records, options.workers, options.scheduler, options.older)
