@@ -90,12 +90,14 @@ def test_regrets_by_hand():
     assert np.isnan(contrasts.regrets(pd.DataFrame(rows)).loc["a", "regret_20"])
 
 
-def test_outcomes_after_each_number_of_rounds_that_is_asked_for():
+def test_outcomes_after_each_number_of_rounds_that_is_asked_for(monkeypatch):
     spec = RunSpec(model="fixed", gate="linear")
+    kept = list(second_order.levenberg_marquardt(spec, rounds=3, evaluations=20))  # once: MINPACK's steps do not repeat to the bit
+    monkeypatch.setattr(second_order, "levenberg_marquardt", lambda *asked: kept if asked == (spec, 3, 20) else None)
     found = second_order.outcomes([spec], rounds=(1, 3), evaluations=20)
     assert list(found["rounds"]) == [1, 3] and list(found["evaluations"]) == [20, 60] and found["rel_l2_u"].nunique() == 2
-    thetas = [theta for theta, _ in second_order.levenberg_marquardt(spec, rounds=3, evaluations=20)]
-    assert found["residual_mean"].tolist() == pytest.approx([second_order.evaluate(spec, thetas[i])["residual_mean"] for i in (0, 2)], rel=0.1)
+    for row, (theta, _) in zip(found.to_dict("records"), (kept[0], kept[2])):
+        assert row.items() >= second_order.evaluate(spec, theta).items()
 
 
 def test_tables_and_numbers_keep_ten_digits(tmp_path):
