@@ -12,10 +12,10 @@ from .training import train
 
 FEWEST = 5  # seeds needed to speak of a distribution
 VERDICTS = {
-    "identical": "same machine and numerics, same bits",
-    "consistent": "other machine or numerics, within the recorded distribution over seeds",
-    "not judged": "other machine or numerics, and fewer than five other seeds on record to compare with",
-    "MISMATCH": "not what the record says",
+    "identical": "the same bits",
+    "consistent": "other machine or numerics, other bits, within the recorded distribution over seeds",
+    "not judged": "other machine or numerics, other bits, and fewer than five other seeds on record to compare with",
+    "MISMATCH": "not what the record says: other bits on the same machine, or out of the distribution on another",
 }
 
 
@@ -41,9 +41,10 @@ def audit(sample=5, models=None, seed=0, folder=RECORDS, progress=None):
 
 
 def _verdict(record, again, records):
+    if all(record[part] == again[part] for part in ("status", "metrics", "history", "frequencies", "parameters", "parameters_sha256")):
+        return "identical"
     if record["made"]["fingerprint"] == fingerprint() and record["numerics"] == NUMERICS:
-        same = all(record[part] == again[part] for part in ("status", "metrics", "history", "frequencies", "parameters", "parameters_sha256"))
-        return "identical" if same else "MISMATCH"
+        return "MISMATCH"
     alike, kin = settings(record) | {"seed": None}, [r for r in records.values() if r["status"] != "failed" and r["key"] != record["key"]]
     siblings = [r for r in kin if settings(r) | {"seed": None} == alike]
     if len(siblings) < FEWEST:

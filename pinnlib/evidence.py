@@ -63,7 +63,7 @@ class Evidence:
         rows = self.every.query("k in @ks and lambda_ic in @lambda_ic and model == @model and loss == @loss and metric in @metrics")
         if (rows["note"] != "").any():
             pairs = rows[rows["metric"] == metrics[0]]
-            scope = f"{model}: {pairs['n'].sum()} of {pairs['needed'].sum()} pairs of runs are complete"
+            scope = f"{pairs['n'].sum()} of {pairs['needed'].sum()} pairs of {model} runs are complete"
             raise NotTestable(scope if (pairs["n"] < pairs["needed"]).any() else f"{scope}, but {rows['note'].max()}")
         return rows
 

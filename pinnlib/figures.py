@@ -23,8 +23,8 @@ STYLE = {
     "legend.title_fontsize": 6.5, "legend.handlelength": 3.0,
 }  # fmt: skip
 mpl.rcParams.update(STYLE)  # on import, since the type of PDF fonts is read when a picture is saved, not when it is drawn
-NOTE = {"fontsize": 5.4, "color": "0.25"}  # the small print under a panel
-LINE = 0.1  # inches from one of its lines to the next
+NOTE = {"fontsize": 6, "color": "0.2"}  # the small print under a panel
+LINE = 0.11  # inches from one of its lines to the next
 
 BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, _, _, SKY = sns.color_palette("colorblind").as_hex()
 MODEL_STYLES = {"baseline": (ORANGE, "s"), "fixed": (GREEN, "^"), "adaptive": (BLUE, "o")}  # colour, marker
@@ -159,7 +159,7 @@ def _notes(table, width):
     notes = [f"Incomplete, no mean drawn (crosses: single runs; finished/needed): {lacking}."] if lacking else []
     few = (table["complete"] & (table["needed"] < FEWEST)).any()
     notes += [f"Too few seeds (n < {FEWEST}): the interval is wide, and one seed has no interval."] if few else []
-    return [line for note in notes for line in textwrap.wrap(note, round(23 * width))]
+    return [line for note in notes for line in textwrap.wrap(note, round(20 * width))]
 
 
 def _counts(table, models):

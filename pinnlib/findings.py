@@ -31,6 +31,12 @@ def told_row(row, bound=False):
     return f"{row['winner']} wins, {sizes}; p {'< ' * bound}{row['p_holm']:.1e}"
 
 
+def span(values, digits):
+    """The smallest and the largest of the values in words, or the one that both are."""
+    ends = dict.fromkeys(f"{value:.{digits}f}" for value in (values.min(), values.max()))
+    return " to ".join(ends)
+
+
 def reversal(evidence):
     rows = evidence.cells((20, 60), (0, 50))
     right = rows["winner"] == rows["k"].map({20: "exp", 60: "linear"})
@@ -40,7 +46,7 @@ def reversal(evidence):
 def every_seed_at_60(evidence):
     rows = evidence.cells((60,), (0, 50))
     share = rows["frac_win"].where(rows["winner"] == "linear", 1 - rows["frac_win"])
-    return graded(share == 1, f"share of seeds won by linear: {share.min():.2f} to {share.max():.2f}")
+    return graded(share == 1, f"linear wins a share of {span(share, 2)} of the seeds")
 
 
 def often_at_20(evidence):
@@ -49,8 +55,7 @@ def often_at_20(evidence):
     pairs = pd.concat([stats.paired(evidence.runs("table").query("k == 20"), metric) for metric in stats.METRICS])
     quartiles = pairs.groupby(["lambda_ic", "metric"])["log_ratio"].quantile([0.25, 0.75]).unstack()
     spread = np.exp(quartiles[0.75] - quartiles[0.25])
-    told = f"share of seeds won by exp {share.min():.2f} to {share.max():.2f}"
-    told += f"; quartiles of the ratio apart by a factor {spread.min():.1f} to {spread.max():.1f}"
+    told = f"exp wins a share of {span(share, 2)} of the seeds; the quartiles of the ratio are apart by a factor {span(spread, 1)}"
     return graded(((share > 0.5).all(), (spread > 2).all()), told)
 
 
@@ -58,16 +63,16 @@ def transitional(evidence):
     wide = np.exp(evidence.cells((20, 30, 50, 60)).pivot(index="metric", columns="k", values="median_log_ratio"))
     low, high = wide[[20, 60]].min(axis=1), wide[[20, 60]].max(axis=1)
     between = [low[m] < wide.loc[m, k] < high[m] for m in wide.index for k in (30, 50)]
-    told = "; ".join(f"{m}: " + ", ".join(f"{ratio:.2f} at k={k:g}" for k, ratio in row.items()) for m, row in wide.iterrows())
-    return graded(between, f"median ratio linear/exp, {told}")
+    told = "; ".join(f"in {m} " + ", ".join(f"{ratio:.2f} at k = {k:g}" for k, ratio in row.items()) for m, row in wide.iterrows())
+    return graded(between, f"the median ratio linear/exp is {told}")
 
 
 def crossovers(evidence):
     rows = evidence.cells(tuple(range(60, 140, 10))).sort_values("k")
     by_mean = np.where(rows["mean_linear"] < rows["mean_exp"], "linear", "exp")  # told beside, decides nothing
     count = {"median": _changes(rows["winner"], rows["metric"]), "mean": _changes(pd.Series(by_mean, rows.index), rows["metric"])}
-    told = "; ".join(f"by {by}: " + ", ".join(f"{n} in {metric}" for metric, n in found.items()) for by, found in count.items())
-    return graded(count["median"] >= 2, f"changes of winner from k=60 to 130, {told}")
+    told = "; ".join(f"by {by} " + ", ".join(f"{n} in {metric}" for metric, n in found.items()) for by, found in count.items())
+    return graded(count["median"] >= 2, f"changes of the winner from k = 60 to 130: {told}")
 
 
 def _changes(winners, metrics):
@@ -86,7 +91,7 @@ def baseline_sensitivity(evidence):
     size = {}
     for model in ("baseline", "adaptive"):
         size[model] = evidence.cells(SIX_K, model=model)["median_log_ratio"].abs().groupby(evidence.every["metric"]).median()
-    told = "; ".join(f"{model} " + ", ".join(f"{np.exp(v):.2f} ({metric})" for metric, v in sizes.items()) for model, sizes in size.items())
+    told = "; ".join(f"{model} " + ", ".join(f"{np.exp(v):.2f} in {metric}" for metric, v in sizes.items()) for model, sizes in size.items())
     return graded(size["baseline"] > size["adaptive"], f"typical factor between the gates: {told}")
 
 
@@ -106,4 +111,4 @@ def kernel_predicts(evidence):
 def coverage(runs, name):
     """What share of the runs is there, as a clause for the text."""
     done = (runs["status"] == "ok").sum()
-    return f"all {done} {name} runs are on record" if done == len(runs) else f"only {done} of the {len(runs)} {name} runs are on record"
+    return f"all {done:,} {name} runs are on record" if done == len(runs) else f"only {done:,} of the {len(runs):,} {name} runs are on record"

@@ -6,12 +6,13 @@ import re
 from .named import check
 
 SYMBOLS = {
+    "rel_l2_u": "ReL2E", "max_ae_u": "MaxAE",
     "r_min": r"$r_{\min}$", "-K e": "$-Ke$", "λ": r"$\lambda_{\mathrm{IC}}$", "θ": r"$\theta$", "α": r"$\alpha$", "ρ0": r"$\rho_0$", "σ": r"$\sigma$",
     "±": r"$\pm$", "²": "$^2$", "<": "$<$", ">": "$>$",
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_\allowbreak{}", "$": r"\$", "{": r"\{", "}": r"\}",
     "^": r"\^{}", "~": r"\~{}", "…": r"\ldots{}", "–": "--",
 }  # fmt: skip
-LONE = r"(?<![\w\\])[krtgTDKep](?!\w)"  # a letter that stands alone is a quantity
+LONE = r"(?<![\w\\])[krtgTDKep]'*(?!\w)"  # a letter that stands alone is a quantity, with its primes
 PATTERN = re.compile("|".join([*map(re.escape, sorted(SYMBOLS, key=len, reverse=True)), LONE]))
 
 

@@ -1,10 +1,11 @@
-"""How tables look in a notebook: words to the left, numbers to the right, as in print. pandas has everything to the right."""
+"""How tables look in a notebook: words to the left, numbers to the right, as in print, and long names break. pandas has everything to the right."""
 
 import re
 
 import pandas as pd
 from ipykernel.zmqshell import ZMQInteractiveShell as Shell
 
+BREAK = re.compile(r"(?<=_)(?=[^<>]*</th>)")  # after an underscore in a head: wide tables then fit a narrow window
 LEFT = ' style="text-align: left;"'  # at every cell: a style sheet would be taken away from a notebook that is not trusted yet
 
 
@@ -15,7 +16,7 @@ def wordy(values):
 
 
 def html(frame):
-    """The HTML that pandas has for a frame, with its columns of words to the left."""
+    """The HTML that pandas has for a frame, with its columns of words to the left and heads that break after an underscore."""
     told, most = frame._repr_html_(), pd.get_option("display.max_columns")
     if told is None or most and frame.shape[1] > most:  # columns are left out: it stays as it is
         return told
@@ -29,7 +30,7 @@ def html(frame):
                 cells[-place] = cells[-place][:3] + LEFT + cells[-place][3:]
         return head + "".join(cells)
 
-    return re.sub(r"<tr.*?</tr>", align, told, flags=re.S)
+    return BREAK.sub("<wbr>", re.sub(r"<tr.*?</tr>", align, told, flags=re.S))
 
 
 def words_left():

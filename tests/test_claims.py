@@ -100,7 +100,7 @@ def test_the_other_gate_is_not_a_reproduction():
 def test_one_lacking_baseline_leaves_only_its_claim_open():
     table = claims.evaluate(Made(as_published, without=["baseline"]), FROM_RUNS).set_index("id")
     assert list(table.index[table["verdict"] == "not testable"]) == ["baseline"]
-    assert table.loc["baseline", "reason"] == "baseline: 0 of 60 pairs of runs are complete"
+    assert table.loc["baseline", "reason"] == "0 of 60 pairs of baseline runs are complete"
 
 
 def test_changes_of_winner_are_counted():
@@ -136,7 +136,8 @@ def test_numbers_and_text_become_latex():
     assert latex.number(0.12345) == "0.123" and latex.number(5000) == "5{,}000" and latex.number(7.6e-6) == r"$7.6\times10^{-6}$"
     assert latex.number(1e-4) == "$10^{-4}$" and latex.number(-0.5) == "$-0.5$" and latex.number("50% & more") == r"50\% \& more"
     assert latex.escape("k = 20, p 1e-12") == r"$k$ = 20, $p$ $10^{-12}$"
-    assert latex.escape("r_min of gate's r") == r"$r_{\min}$ of gate's $r$"
+    assert latex.escape("r_min of gate's r") == r"$r_{\min}$ of gate's $r$" and latex.escape("g, g' and g'' in t's") == "$g$, $g'$ and $g''$ in $t$'s"
+    assert latex.escape("0.1 in rel_l2_u, max_ae_u") == "0.1 in ReL2E, MaxAE"
     assert latex.probability(0.0012) == "0.0012" and latex.probability(6e-4) == r"$6.0\times10^{-4}$"
     assert latex.probability(9e-5) == "$<10^{-4}$"
     with pytest.raises(ValueError, match="finite"):

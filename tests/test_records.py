@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import pinnlib
 from pinnlib import RunSpec, numerics
-from pinnlib.audit import audit
+from pinnlib.audit import VERDICTS, audit
 from pinnlib.grids import STUDIES, runs_of, specs_of
 from pinnlib.journal import Journal, JournalError, decode, encode, mixed_versions, record_of, result_of, table, understood
 from pinnlib.paths import RECORDS, ROOT
@@ -295,7 +295,7 @@ def test_audit_confirms_good_records_and_finds_a_forged_one(trained, tmp_path):
         result_of(Journal(tmp_path / "parameters").load()[SPECS[0].key])
     command = [sys.executable, ROOT / "pinnlib", "audit", "--sample", "1", "--records", tmp_path]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 1 and "1 MISMATCH" in done.stdout
+    assert done.returncode == 1 and "1 MISMATCH" in done.stdout and f"MISMATCH: {VERDICTS['MISMATCH']}" in done.stdout and "identical:" not in done.stdout
 
 
 def test_audit_names_what_is_not_on_record(trained, tmp_path):
@@ -311,7 +311,12 @@ def test_audit_of_another_machines_records_compares_distributions(tmp_path):
     records = [r | {"made": r["made"] | {"fingerprint": "elsewhere"}} for r in Journal(tmp_path / "here").load().values()]
     with Journal(tmp_path / "there").writing() as writer:
         writer.append(records)
-    assert set(audit(3, folder=tmp_path / "there")["verdict"]) == {"consistent"}
+    assert set(audit(3, folder=tmp_path / "there")["verdict"]) == {"identical"}  # the bits are the same, whoever made them
+    for record in records:
+        record["seconds"], record["parameters_sha256"] = 0, "0" * 16
+    with Journal(tmp_path / "other-bits").writing() as writer:
+        writer.append(records)
+    assert set(audit(3, folder=tmp_path / "other-bits")["verdict"]) == {"consistent"}
     for record in records:
         record["metrics"]["rel_l2_u"] *= 1e-3
     with Journal(tmp_path / "wrong").writing() as writer:

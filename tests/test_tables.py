@@ -23,6 +23,11 @@ def test_words_are_to_the_left_and_numbers_are_not_even_if_written_out():
     assert tables.html(FRAME).replace(tables.LEFT, "") == FRAME._repr_html_() and tables.html(FRAME) == tables.html(FRAME.copy())
 
 
+def test_long_heads_break_after_an_underscore_and_values_do_not():
+    told = tables.html(pd.DataFrame({"p_one_sided": ["rel_l2_u"]}))
+    assert "<th>p_<wbr>one_<wbr>sided</th>" in told.replace(tables.LEFT, "") and "rel_l2_u</td>" in told
+
+
 def test_an_index_of_several_levels_is_written_once():
     frame = FRAME.assign(group="g").set_index(["group", "n"])
     assert alignments(tables.html(frame))[2:] == ["l.l.l", ".l.l"]  # the second row has no cell for its group
