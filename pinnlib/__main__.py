@@ -37,7 +37,7 @@ def parsers():
     add = verb("reproduce", "Run all notebooks on the records: figures, tables, numbers, PDF. Other verbs: ./run_all.sh --help", "./run_all.sh")
     add("--profile", choices=("paper", "smoke"), default="paper", help="paper (default), or smoke: the whole pipeline with tiny runs, in build/smoke")
     add("--fresh", action="store_true", help="ignore the records and train from nothing, in build/fresh; resumes when started again")
-    add("--study", choices=STUDIES, metavar="STUDY", help="only this study (with --fresh: trained) and the statistics; the published tests are printed beside ours")
+    add("--study", choices=STUDIES, metavar="STUDY", help="with --fresh: train only this study, then the statistics; without: table, the published tests beside ours")
     add("--output", metavar="FOLDER", help="where results go, from the repository root (default: the repository itself, build/smoke or build/fresh)")
     add("--only", action="append", type=lambda text: text.zfill(2), choices=NUMBERS, default=[], metavar="NN", help="only this notebook; may be repeated")
     add("--workers", type=whole, metavar="N", help="local processes for training (default: one per core)")
@@ -51,7 +51,7 @@ def parsers():
     add("--workers", type=whole, metavar="N", help="local processes (default: one per core)")
     add("--scheduler", metavar="ADDRESS", help="a running Dask scheduler, tcp://host:port (default: DASK_SCHEDULER_ADDRESS)")
     add("--older", action="store_true", help="also retrain what an older version of the numerics made")
-    add("--dry-run", action="store_true", help="only say how many runs are missing, study by study")
+    add("--dry-run", action="store_true", help="only say how many runs are missing, study by study, and how long they would take")
     add("--records", type=Path, default=RECORDS, metavar="FOLDER", help="folder of the journal (default: data/records)")
 
     add = verb("audit", "Retrain a random sample of the records and compare; fails on a mismatch.")
@@ -77,6 +77,8 @@ def understood(verb, arguments):
                 parser.error(f"argument --{name}: nothing is trained here; it means something with --fresh, with --profile smoke, and to ./run_all.sh sweep")
         if options.fresh and options.profile == "smoke":
             parser.error("argument --fresh: not with --profile smoke, which always trains from nothing")
+        if options.study not in (None, "table") and not trains:
+            parser.error(f"argument --study: {options.study!r} needs --fresh or --profile smoke, since all studies of the records are shown together; without them it may be table")
         if options.study and options.only:
             parser.error("argument --study: not with --only: it chooses the notebooks itself")
     return options
@@ -99,7 +101,7 @@ def reproduce(options):
 def run_sweep(options):
     from pinnlib.grids import specs_of
     from pinnlib.journal import Journal, mixed_versions
-    from pinnlib.sweep import export, missing, sweep
+    from pinnlib.sweep import estimate, export, missing, sweep
 
     wanted = {study: [s for s in specs_of(study) if not options.model or s.model in options.model] for study in STUDIES}
     asked = options.study or STUDIES
@@ -110,7 +112,9 @@ def run_sweep(options):
         for study, part in wanted.items():
             if part:
                 print(f"{study:<14} {len(missing(part, records, options.older)):7d} of {len(part):6d}   {STUDIES[study].title}")
-        print(f"{len(missing(specs, records, options.older))} of {len(specs)} runs to train in {', '.join(options.study or ['all studies'])}")
+        todo = missing(specs, records, options.older)
+        print(f"{len(todo)} of {len(specs)} distinct runs to train in {', '.join(options.study or ['all studies'])} (a run that several studies need counts once)")
+        print(estimate(todo, records), end="\n" * bool(todo))
         return 0
     done = sweep(specs, options.records, options.workers, options.scheduler, options.older)
     print(done)

@@ -57,7 +57,7 @@ CLAIMS = (
           "within 0.75 to 1.25 (exp); partly: one of the two", jacobian_growth, "grows; saturates"),
     Claim("explains", "semi-quantitative", "Section 2.1, Conclusion", "How the gate reweights the kernel in time explains which gate wins",
           "the rule of notebook 05: a kernel quantity at the start or after a tenth of the updates predicts the winner over all pairs and within k; "
-          "partly: unclear by that rule", kernel_predicts, "argued, not measured"),
+          "undecided: unclear by that rule", kernel_predicts, "argued, not measured"),
     *_published_rows(),
     Claim("reversal", "qualitative", "Abstract, Results", "The better gate is exponential at k = 20 and linear at k = 60, in both metrics",
           "winner by median as stated in all eight tests; partly: in some", reversal, "8 of 8 tests"),

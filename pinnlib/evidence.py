@@ -7,7 +7,7 @@ from typing import Callable, NamedTuple
 from . import stats
 from .grids import runs_of, specs_of
 
-VERDICTS = ("reproduced", "partly", "not reproduced", "not testable")
+VERDICTS = ("reproduced", "partly", "not reproduced", "undecided", "not testable")
 
 
 class NotTestable(Exception):

@@ -29,6 +29,7 @@ LINE = 0.11  # inches from one of its lines to the next
 BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, _, _, SKY = sns.color_palette("colorblind").as_hex()
 MODEL_STYLES = {"baseline": (ORANGE, "s"), "fixed": (GREEN, "^"), "adaptive": (BLUE, "o")}  # colour, marker
 GATE_STYLES = {"exp": ("-", True), "linear": ((0, (4, 1.6)), False)}  # line, filled marker
+GATE_COLOURS = {"exp": SKY, "linear": RED}  # where one model is shown and colour is free; for nothing else
 SPARE_MODELS = ((PURPLE, "D"), (BROWN, "v"), (PINK, "P"), (SKY, "X"))
 SPARE_GATES = (((0, (1, 1.2)), True), ((0, (5, 1.5, 1, 1.5)), False), ((0, (8, 2)), True), ((0, (1, 3)), False))
 METRICS = {"rel_l2_u": "relative $L^2$ error", "max_ae_u": "maximum absolute error [m, rad]"}
@@ -130,9 +131,11 @@ def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("
     for (pair, look), shift in zip(looks.items(), spacing * np.linspace(-0.25, 0.25, len(looks))):
         means, runs = (rows[(rows["model"] == pair[0]) & (rows["gate"] == pair[1])] for rows in (table, single))
         bars = {"elinewidth": 0.8, "capsize": 1.5, "capthick": 0.8}
-        axes.errorbar(means["k"] + shift, means["mean"], means["half_width"], **look, **bars, label=", ".join(pair))
+        name, drawn = ", ".join(pair), means["mean"].notna().any()
+        axes.errorbar(means["k"] + shift, means["mean"], means["half_width"], **look, **bars, label=name if drawn else "_no mean")
         cross = "+" if look["markerfacecolor"] == "white" else "x"
-        axes.plot(runs["k"] + shift, runs[metric], cross, color=look["color"], markersize=2.6, mew=0.5, alpha=0.7, label="_runs")
+        single_runs = {"markersize": 2.6, "mew": 0.5, "alpha": 0.7, "label": "_runs" if drawn else f"{name}: single runs"}
+        axes.plot(runs["k"] + shift, runs[metric], cross, color=look["color"], **single_runs)
     if log:
         mean, half = table["mean"], table["half_width"].fillna(0)
         log_axis(axes, np.concatenate([mean + half, np.maximum(mean - half, mean / 3), single[metric]]))

@@ -104,7 +104,7 @@ def kernel_predicts(evidence):
         raise NotTestable(f"{found['kernel_pairs']} of {found['kernel_pairs_needed']} pairs of runs, {found['kernel_fewest_seeds']} seeds per k at least")
     told = f"{found['kernel_clear']} of {found['kernel_asked']} quantities and moments go with the winner over all k, "
     told += f"{found['kernel_clear_within_k']} within k; k alone is right in {100 * found['kernel_by_k_alone']:.0f}% of {found['kernel_pairs']} pairs"
-    verdict = {"yes": "reproduced", "unclear": "partly", "no": "not reproduced"}[found["kernel_predicts"]]
+    verdict = {"yes": "reproduced", "unclear": "undecided", "no": "not reproduced"}[found["kernel_predicts"]]
     return Finding(verdict, f"{found['kernel_predicts']}: {told}")
 
 

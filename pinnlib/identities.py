@@ -74,7 +74,7 @@ def initial_state(_):
         t, theta = torch.linspace(0, 10, 101, dtype=torch.float64)[None], _random(spec.trunk.size(2), draw)
         off = max(off, *(abs(jet.value[0, 0].item() - u) for jet, u in zip(spec.ansatz().jets(theta, t), spec.initial_position)))
         least = min(least, softplus(spec.ansatz().latent(theta, t).value[0, 0]).min().item())
-    return exact(off < ROUNDING and least > 0, f"deviation at t = 0 {small(off)}; smallest r - r_min: {least:.0e}")
+    return exact(off < ROUNDING and least > 0, f"deviation at t = 0 {small(off)}; smallest softplus: {least:.0e}")
 
 
 def velocities(_):
@@ -152,5 +152,5 @@ def jacobian_growth(_):
         specs = [RunSpec(gate=gate, k=k, seed=seed, precision="float64") for k in (20, 60) for seed in range(3)]
         norms = sum(ntk.profile(ntk.jacobian(spec, initial_parameters(spec), t)) for spec in specs)
         ratios[gate] = norms[t > 8].mean() / norms[(t > 2) & (t <= 4)].mean()
-    told = "norm late over early: " + ", ".join(f"{ratio:.2f} with {gate}" for gate, ratio in ratios.items())
+    told = "norm after t = 8 over that from t = 2 to 4: " + ", ".join(f"{ratio:.2f} with {gate}" for gate, ratio in ratios.items())
     return graded((ratios["linear"] > 2, 0.75 <= ratios["exp"] <= 1.25), told)

@@ -13,11 +13,14 @@ SYMBOLS = {
     "^": r"\^{}", "~": r"\~{}", "…": r"\ldots{}", "–": "--",
 }  # fmt: skip
 LONE = r"(?<![\w\\])[krtgTDKep]'*(?!\w)"  # a letter that stands alone is a quantity, with its primes
-PATTERN = re.compile("|".join([*map(re.escape, sorted(SYMBOLS, key=len, reverse=True)), LONE]))
+EQUATION = r"(?<!\w)[krtαλ] = \d+(?:\.\d+)?(?!\w)"  # in one piece, so that no line breaks in it
+PATTERN = re.compile("|".join([EQUATION, *map(re.escape, sorted(SYMBOLS, key=len, reverse=True)), LONE]))
 
 
 def _symbol(found):
-    return SYMBOLS.get(found[0], f"${found[0]}$")
+    name, *value = found[0].split(" = ")
+    symbol = SYMBOLS.get(name, f"${name}$")
+    return f"{symbol[:-1]}={value[0]}$" if value else symbol
 
 
 def escape(text):

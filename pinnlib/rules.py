@@ -21,7 +21,8 @@ def sizes(table):
 
 
 def amplitude_or_shape(table):
-    """The factor with the larger effect by more than 1.5 times, with at least five clear contrasts; both if both have those; else undecided."""
+    """The factor with the larger median effect, if by more than 1.5 times and with at least five significant contrasts; both, if neither is larger by
+    that much and both have five; else undecided."""
     if not _whole(table):
         return "open"
     by = sizes(table).sort_values("size", ascending=False)
@@ -32,18 +33,18 @@ def amplitude_or_shape(table):
 
 
 def never_beaten(table):
-    """The variants that lose no contrast significantly."""
+    """Those that lose no contrast significantly."""
     return "open" if not _whole(table) else ", ".join(lost(table).loc[lambda count: count == 0].index) or "none"
 
 
 def changes(table, ks):
-    """At how many of the k each of two preferred variants is significantly better under its own loss."""
+    """At how many k the gates with the smallest median error under either loss differ and each is significantly better under its own."""
     both = (sure(table) == 1).groupby(table["k"]).all()
     return "open" if not _whole(table) else f"at {int(both.sum())} of {len(ks)} k"
 
 
 def budget_decides(table):
-    """Yes if with more steps, at some k, another variant wins or the winner is no longer significant."""
+    """Yes, if with more updates another gate wins at some k, or the winner is no longer significant; else no."""
     if not _whole(table):
         return "open"
     ordered = table.assign(winner=np.sign(np.log(table["ratio"]))).sort_values("steps").groupby("k")
@@ -52,17 +53,17 @@ def budget_decides(table):
     return "yes" if (other | unsure).any() else "no"
 
 
-def helps(table, least=6):
-    """Helps if the first is better in at least so many contrasts and worse in none; hurts likewise; else mixed."""
+def helps(table):
+    """Helps, if significantly better in at least six contrasts and worse in none; hurts likewise; else mixed."""
     if not _whole(table):
         return "open"
     better, worse = (int((sure(table) == side).sum()) for side in (1, -1))
-    return "helps" if better >= least and not worse else "hurts" if worse >= least and not better else "mixed"
+    return "helps" if better >= 6 and not worse else "hurts" if worse >= 6 and not better else "mixed"
 
 
-def elsewhere(table, factor=1.5, least=4):
-    """Yes if the first is better by more than the factor, significantly, in at least so many contrasts."""
-    return "open" if not _whole(table) else "yes" if ((sure(table) == 1) & (table["ratio"] > factor)).sum() >= least else "no"
+def elsewhere(table):
+    """Yes, if better by more than a factor 1.5, significantly, in at least four contrasts; else no."""
+    return "open" if not _whole(table) else "yes" if ((sure(table) == 1) & (table["ratio"] > 1.5)).sum() >= 4 else "no"
 
 
 def gap(table):
@@ -71,7 +72,8 @@ def gap(table):
 
 
 def conditioning(undone, usual):
-    """Optimisation if undoing conditioning leaves less than half of the usual gap, not conditioning if it leaves all of it; else partly."""
+    """Optimisation, if undoing conditioning leaves less than half of the median gap between the gates (on a logarithmic scale); not conditioning, if it
+    leaves all of it; else partly."""
     if not _whole(undone, usual):
         return "open"
     left = gap(undone) / gap(usual)

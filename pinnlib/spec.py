@@ -1,4 +1,4 @@
-"""What decides a run: a frozen specification whose defaults are the paper's."""
+"""What decides a run: a frozen specification whose defaults are those of the original authors' released code."""
 
 import dataclasses
 import hashlib
@@ -29,7 +29,25 @@ WHOLE = {"seed": 0, "steps": 1, "points": 1}  # field → least value
 
 @dataclass(frozen=True)
 class RunSpec:
-    """Everything that decides a run, and nothing else; the defaults are the paper's."""
+    """Everything that decides a run, and nothing else; the defaults are those of the original authors' released code.
+
+    model             the trunk: "adaptive", "fixed" or "baseline"
+    gate              "exp" (1 − e^{−t}), "linear" (t), "tanh", "rational", or with options: "exp(alpha=2)", "linear(scale=0.1)"
+    k                 stiffness of the spring [N/m]
+    lambda_ic         weight of the penalty on the initial velocity
+    loss              "balanced" (the released code's) or "mse" (that of the paper's text)
+    seed              of the initial weights and of the random times
+    steps, lr         updates, and the learning rate
+    points            random times per update
+    horizon           length of the time interval [s]
+    initial_position  (r [m], θ [rad]) at t = 0; the ansatz holds it exactly
+    initial_velocity  (r [m/s], θ [rad/s]) at t = 0; the penalty asks for it
+    lambda_phys       weight of the residual
+    precision         "float32" or "float64"
+    system            the equations of motion, "spring_pendulum"
+    optimiser         "adam", or "sgd" (with momentum)
+    hard_velocity     True: the ansatz u0 + (g/g'(0)) v0 + g² ũ, which holds the initial velocity exactly too
+    """
 
     model: str = "adaptive"
     gate: str = "exp"
@@ -47,7 +65,7 @@ class RunSpec:
     precision: str = "float32"
     system: str = "spring_pendulum"
     optimiser: str = "adam"
-    hard_velocity: bool = False  # the ansatz u0 + (g/g'(0)) v0 + g² ũ, which meets the initial velocity exactly
+    hard_velocity: bool = False
 
     def __post_init__(self):
         check("system", self.system, not re.search(r"\bk *=", str(self.system)), "given without k, which is a field of its own")

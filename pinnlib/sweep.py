@@ -5,6 +5,7 @@ import os
 import sys
 import uuid
 from dataclasses import dataclass, field
+from statistics import median
 
 from .journal import Journal, failure_of, record_of, table
 from .named import Told, check, is_whole
@@ -158,6 +159,19 @@ def _on_cluster(client, parts, advance, elsewhere):
             error = future.exception()
             advance(part)
             yield part, [failure_of(part[0], f"{type(error).__name__}: {error}", {"fingerprint": "unknown"})]
+
+
+def estimate(todo, records):
+    """How long the runs would take at the pace of the records, in words; "" where nothing is known of one of them."""
+    paces = {}
+    for record in records.values():
+        if "seconds" in record:
+            paces.setdefault(record["spec"]["model"], []).append(record["seconds"] / record["spec"]["steps"])
+    if not todo or any(spec.model not in paces for spec in todo):
+        return ""
+    minutes = sum(median(paces[spec.model]) * spec.steps for spec in todo) / os.cpu_count() / 60
+    told = f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"
+    return f"about {told} on {os.cpu_count()} cores such as made the records"
 
 
 def export(folder=RECORDS, path=RUNS_CSV):

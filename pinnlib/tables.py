@@ -1,4 +1,4 @@
-"""How tables look in a notebook: words to the left, numbers to the right, as in print, and long names break. pandas has everything to the right."""
+"""How tables look in a notebook: words to the left, numbers to the right, as in print, 20 and not 20.0, and long names break."""
 
 import re
 
@@ -6,6 +6,7 @@ import pandas as pd
 from ipykernel.zmqshell import ZMQInteractiveShell as Shell
 
 BREAK = re.compile(r"(?<=_)(?=[^<>]*</th>)")  # after an underscore in a head: wide tables then fit a narrow window
+CENTRE = ' style="text-align: center;"'
 LEFT = ' style="text-align: left;"'  # at every cell: a style sheet would be taken away from a notebook that is not trusted yet
 
 
@@ -15,8 +16,20 @@ def wordy(values):
     return bool(pd.to_numeric(said, errors="coerce").isna().any())
 
 
+def whole(values):
+    """A column or an index of whole numbers as integers, anything else as it is."""
+    if isinstance(values, pd.MultiIndex):
+        return values.set_levels([whole(level) for level in values.levels])
+    return values.astype(int) if values.dtype.kind == "f" and len(values) and (values % 1 == 0).all() else values
+
+
 def html(frame):
-    """The HTML that pandas has for a frame, with its columns of words to the left and heads that break after an underscore."""
+    """The HTML that pandas has for a frame, with its columns of words to the left, groups of columns under the middle of their head, heads that
+    break after an underscore, and whole numbers without a point.
+    """
+    frame = frame.set_axis(whole(frame.index)).set_axis(whole(frame.columns), axis=1)
+    for i in range(frame.shape[1]):
+        frame.isetitem(i, whole(frame.iloc[:, i]))
     told, most = frame._repr_html_(), pd.get_option("display.max_columns")
     if told is None or most and frame.shape[1] > most:  # columns are left out: it stays as it is
         return told
@@ -30,7 +43,7 @@ def html(frame):
                 cells[-place] = cells[-place][:3] + LEFT + cells[-place][3:]
         return head + "".join(cells)
 
-    return BREAK.sub("<wbr>", re.sub(r"<tr.*?</tr>", align, told, flags=re.S))
+    return BREAK.sub("<wbr>", re.sub(r"<tr.*?</tr>", align, told, flags=re.S).replace(' halign="left"', CENTRE))
 
 
 def words_left():

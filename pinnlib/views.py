@@ -2,19 +2,20 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import LogLocator, NullLocator
 
-from .figures import BLUE, FULL, RED, panels, styles
+from .figures import FULL, GATE_COLOURS, GATE_STYLES, PURPLE, panels, styles
 from .grids import STUDIES, runs_of
 from .spec import RunSpec
 
 
 def coverage(studies, records, seeds=None, steps=RunSpec.steps):
-    """study × model × gate → one column per k: runs done of runs needed, "20/20"; diverged runs are done, failed ones are not."""
+    """study × λ × model × gate → one column per k: runs done of runs needed, "20/20"; diverged runs are done, failed ones are not."""
     rows = []
     for study in studies:
         frame = runs_of(STUDIES[study].specs(seeds, steps), records)
         done = frame["status"].isin(["ok", "diverged"])
-        cells = frame.assign(study=study, done=done).groupby(["study", "model", "gate", "k"])["done"].agg(["sum", "size"])
+        cells = frame.assign(study=study, done=done).groupby(["study", "lambda_ic", "model", "gate", "k"])["done"].agg(["sum", "size"])
         rows.append(cells["sum"].astype(str) + "/" + cells["size"].astype(str))
     table = pd.concat(rows).unstack("k", fill_value="")
     return table.loc[[study for study in studies if study in table.index.levels[0]]].rename(columns="{:g}".format)
@@ -47,13 +48,40 @@ def learning_curves(history, ks, columns=("rms_r", "rms_theta")):
         for axis, k in zip(row, ks):
             for (model, gate), runs in history[history["k"] == k].groupby(["model", "gate"]):
                 low, middle, high = (runs.groupby("update")[column].quantile(q) for q in (0.25, 0.5, 0.75))
-                look = looks[model, gate] | {"marker": None}
+                look = looks[model, gate] | {"marker": None, "color": GATE_COLOURS.get(gate, PURPLE)}
                 axis.plot(middle.index, middle, **look, label=f"{model}, {gate} (n={runs['seed'].nunique()})")
                 axis.fill_between(middle.index, low, high, color=look["color"], alpha=0.15 if gate == "exp" else 0.3, linewidth=0)
             axis.set(yscale="log", title=f"$k={k:g}$" if i == 0 else "", xlabel="update" if i == len(columns) - 1 else "")
         row[0].set_ylabel(names.get(column, column))
     for axis in axes[0]:
         axis.legend() if axis.lines else axis.text(0.5, 0.5, "no runs on record", ha="center", transform=axis.transAxes)
+    return figure
+
+
+def both_losses(ratios, medians):
+    """The ratio linear/exp with its interval (above) and the median errors (below) under either loss, against k; a column per λ.
+
+    `ratios` has median_log_ratio and its interval, `medians` the median, per lambda_ic, loss, k (and gate).
+    """
+    figure, axes = panels(2, 2, height=3.9, sharex=True, sharey="row")
+    for column, lambda_ic in zip(axes.T, (0, 50)):
+        for loss, colour, mark in (("balanced", "black", "o"), ("mse", PURPLE, "D")):
+            part = ratios.query("lambda_ic == @lambda_ic and loss == @loss")
+            low, middle, high = np.exp(part[["median_log_ratio_low", "median_log_ratio", "median_log_ratio_high"]].to_numpy().T)
+            bars = {"yerr": [middle - low, high - middle], "capsize": 1.5, "linewidth": 0.8, "markersize": 3}
+            column[0].errorbar(part["k"], middle, **bars, fmt=f"-{mark}", color=colour, label=loss)
+            for gate, (line, filled) in GATE_STYLES.items():
+                curve = medians.query("lambda_ic == @lambda_ic and loss == @loss and gate == @gate")
+                look = {"marker": mark, "linestyle": line, "color": colour, "markerfacecolor": colour if filled else "white"}
+                column[1].plot(curve["k"], curve["median"], **look, label=f"{loss}, {gate}")
+        column[0].axhline(1, color="0.4", linewidth=0.8, linestyle="--")
+        column[0].set(yscale="log", title=f"$\\lambda_{{IC}}$ = {lambda_ic}")
+        column[1].set(yscale="log", xlabel="spring stiffness $k$ [N/m]")
+    for axis, label in zip(axes[:, 0], ("ratio of errors, linear / exp", "relative $L^2$ error, median")):
+        axis.set_ylabel(label)
+        axis.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), minor_locator=NullLocator(), major_formatter="{x:g}")
+    for axis in axes[:, 1]:
+        axis.legend(ncols=2, columnspacing=1)
     return figure
 
 
@@ -74,8 +102,8 @@ def frequency_shift(frequencies, ks):
     figure, axes = panels(1, len(ks), FULL, 2.3, sharey=True)
     looks = styles(["adaptive"], sorted(set(frequencies["gate"])))
     for axis, k in zip(axes[0], ks):
-        for i, (gate, runs) in enumerate(frequencies[frequencies["k"] == k].groupby("gate")):
-            shift, look = runs["learned"] - runs["start"], looks["adaptive", gate] | {"marker": None, "color": (BLUE, RED)[i % 2]}
+        for gate, runs in frequencies[frequencies["k"] == k].groupby("gate"):
+            shift, look = runs["learned"] - runs["start"], looks["adaptive", gate] | {"marker": None, "color": GATE_COLOURS.get(gate, PURPLE)}
             axis.plot(runs["start"], shift, ".", color=look["color"], markersize=1.5, alpha=0.35)
             middle = shift.groupby(runs["start"]).median()
             axis.plot(middle.index, middle, **look, label=f"{gate} (n={runs['seed'].nunique()})")

@@ -1,6 +1,7 @@
 """The journal and the grids: nothing lost, nothing doubled, nothing wrong ever loaded."""
 
 import json
+import os
 import re
 import resource
 import subprocess
@@ -20,7 +21,7 @@ from pinnlib.audit import VERDICTS, audit
 from pinnlib.grids import STUDIES, runs_of, specs_of
 from pinnlib.journal import Journal, JournalError, decode, encode, mixed_versions, record_of, result_of, table, understood
 from pinnlib.paths import RECORDS, ROOT
-from pinnlib.sweep import export, missing, sweep
+from pinnlib.sweep import estimate, export, missing, sweep
 
 TINY = {"steps": 12, "points": 40}
 SPECS = [RunSpec(model=m, gate=g, k=k, seed=s, **TINY) for m in ("adaptive", "fixed") for g in ("exp", "linear") for k in (20, 60) for s in (0, 1)]
@@ -273,6 +274,13 @@ def test_the_version_of_the_numerics_changes_with_the_bits():
     if not expected:
         pytest.skip(f"no fingerprint on file for {numerics.machine()}; to add: {numerics.fingerprint()}")
     assert expected.get(numerics.fingerprint()) == numerics.NUMERICS
+
+
+def test_how_long_the_missing_runs_would_take():
+    records = {str(seconds): {"spec": {"model": "fixed", "steps": 100}, "seconds": seconds} for seconds in (1.0, 6.0, 60.0)}
+    todo = [RunSpec(model="fixed", steps=1000, seed=seed) for seed in range(2 * os.cpu_count())]
+    assert estimate(todo, records).startswith("about 2 minutes on ") and estimate(todo * 100, records).startswith("about 3.3 hours on ")
+    assert estimate([*todo, RunSpec()], records) == "" == estimate([], records)
 
 
 # Audit
