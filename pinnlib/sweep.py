@@ -15,6 +15,14 @@ from .progress import progress_bar
 from .training import batches, train_batch
 
 
+DASK = {
+    "distributed.scheduler.worker-ttl": None,  # a pause of the whole sweep, such as a closed lid, is not the death of its workers; that is seen at once
+    "distributed.worker.profile.enabled": False,  # these three would take a twentieth of the time for looking on
+    "distributed.admin.tick.interval": "1s",
+    "distributed.worker.memory.monitor-interval": "1s",
+}
+
+
 class SweepError(Told):
     """The sweep cannot go on; what is finished is on record."""
 
@@ -124,8 +132,7 @@ def _cluster(todo, workers, scheduler):
 
     local = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": "ERROR", "preload": "pinnlib.worker"}
     with contextlib.ExitStack() as stack:
-        # A pause of the whole sweep, such as a closed lid, must not count as the death of its workers; a real death is seen at once.
-        stack.enter_context(dask.config.set({"distributed.scheduler.worker-ttl": None}))
+        stack.enter_context(dask.config.set(DASK))
         try:
             client = Client(scheduler or stack.enter_context(LocalCluster(n_workers=min(workers, len(todo)), **local)))
         except OSError as error:

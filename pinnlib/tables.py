@@ -5,8 +5,9 @@ import re
 import pandas as pd
 from ipykernel.zmqshell import ZMQInteractiveShell as Shell
 
-BREAK = re.compile(r"(?<=_)(?=[^<>]*</th>)")  # after an underscore in a head: wide tables then fit a narrow window
-CENTRE = ' style="text-align: center;"'
+BREAK = re.compile(r"(?<=_)(?=[^<>]*</th>.*</thead>)", re.S)  # after an underscore in a head: wide tables then fit a narrow window
+POWER = re.compile(r"<td(?=>[^<>]*\de-\d)")  # 2.7e-05 in one piece
+CENTRE, UNBROKEN = ' style="text-align: center;"', ' style="white-space: nowrap;"'
 LEFT = ' style="text-align: left;"'  # at every cell: a style sheet would be taken away from a notebook that is not trusted yet
 
 
@@ -43,7 +44,8 @@ def html(frame):
                 cells[-place] = cells[-place][:3] + LEFT + cells[-place][3:]
         return head + "".join(cells)
 
-    return BREAK.sub("<wbr>", re.sub(r"<tr.*?</tr>", align, told, flags=re.S).replace(' halign="left"', CENTRE))
+    told = re.sub(r"<tr.*?</tr>", align, told, flags=re.S).replace(' halign="left"', CENTRE)
+    return POWER.sub(f"<td{UNBROKEN}", BREAK.sub("<wbr>", told))
 
 
 def words_left():

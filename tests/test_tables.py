@@ -20,12 +20,20 @@ def alignments(html):
 
 def test_words_are_to_the_left_and_numbers_are_not_even_if_written_out():
     assert alignments(tables.html(FRAME)) == ["l.l.l"] * 4  # header, name of the index, two rows
-    assert tables.html(FRAME).replace(tables.LEFT, "") == FRAME._repr_html_() and tables.html(FRAME) == tables.html(FRAME.copy())
+    assert tables.html(FRAME).replace(tables.LEFT, "").replace(tables.UNBROKEN, "") == FRAME._repr_html_() and tables.html(FRAME) == tables.html(FRAME.copy())
 
 
 def test_long_heads_break_after_an_underscore_and_values_do_not():
-    told = tables.html(pd.DataFrame({"p_one_sided": ["rel_l2_u"]}))
-    assert "<th>p_<wbr>one_<wbr>sided</th>" in told.replace(tables.LEFT, "") and "rel_l2_u</td>" in told
+    told = tables.html(pd.DataFrame({"p_one_sided": ["rel_l2_u"]}, index=["max_ae_u"])).replace(tables.LEFT, "")
+    assert "<th>p_<wbr>one_<wbr>sided</th>" in told and "rel_l2_u</td>" in told and "<th>max_ae_u</th>" in told
+
+
+def test_whole_numbers_have_no_point_and_powers_do_not_break():
+    frame = pd.DataFrame({("a", 10.0): [1.0, 2.0], ("a", 20.0): [0.5, float("nan")]}, index=pd.MultiIndex.from_tuples([(20.0, "x"), (60.0, "y")], names=["k", None]))
+    told = tables.html(frame)
+    assert re.findall(r">([\d.]+|NaN)<", told) == ["10", "20", "20", "1", "0.5", "60", "2", "NaN"] and told.count(tables.CENTRE) == 1
+    assert frame.columns[0] == ("a", 10.0) and frame.iloc[0, 0] == 1.0 and frame.dtypes.iloc[0] == float  # the frame itself is as it was
+    assert f"<td{tables.UNBROKEN}>2.7e-05</td>" in tables.html(pd.DataFrame({"p": ["2.7e-05", "-0.1"]}))
 
 
 def test_an_index_of_several_levels_is_written_once():
