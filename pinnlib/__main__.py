@@ -16,6 +16,7 @@ from paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
 sys.path.pop(0)  # this folder: from here on its modules are those of the package
 
 NUMBERS = sorted(path.name[:2] for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
+OF_THE_STATISTICS = ("table", "main", "no_penalty", "expanded", "as_written")  # what notebook 03 reads
 MODELS = list(dict.fromkeys(model for study in STUDIES.values() for model in study.seeds))
 
 
@@ -37,7 +38,7 @@ def parsers():
     add = verb("reproduce", "Run all notebooks on the records: figures, tables, numbers, PDF. Other verbs: ./run_all.sh --help", "./run_all.sh")
     add("--profile", choices=("paper", "smoke"), default="paper", help="paper (default), or smoke: the whole pipeline with tiny runs, in build/smoke")
     add("--fresh", action="store_true", help="ignore the records and train from nothing, in build/fresh; resumes when started again")
-    add("--study", choices=STUDIES, metavar="STUDY", help="with --fresh: train only this study, then the statistics; without: table, the published tests beside ours")
+    add("--study", choices=OF_THE_STATISTICS, metavar="STUDY", help="with --fresh: train only this one, then the statistics; without: only table, to print the published tests beside ours")
     add("--output", metavar="FOLDER", help="where results go, from the repository root (default: the repository itself, build/smoke or build/fresh)")
     add("--only", action="append", type=lambda text: text.zfill(2), choices=NUMBERS, default=[], metavar="NN", help="only this notebook; may be repeated")
     add("--workers", type=whole, metavar="N", help="local processes for training (default: one per core)")
@@ -114,7 +115,8 @@ def run_sweep(options):
                 print(f"{study:<14} {len(missing(part, records, options.older)):7d} of {len(part):6d}   {STUDIES[study].title}")
         todo = missing(specs, records, options.older)
         print(f"{len(todo)} of {len(specs)} distinct runs to train in {', '.join(options.study or ['all studies'])} (a run that several studies need counts once)")
-        print(estimate(todo, records), end="\n" * bool(todo))
+        if told := estimate(todo, records, options.workers):
+            print(told)
         return 0
     done = sweep(specs, options.records, options.workers, options.scheduler, options.older)
     print(done)

@@ -29,7 +29,7 @@ LINE = 0.11  # inches from one of its lines to the next
 BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, _, _, SKY = sns.color_palette("colorblind").as_hex()
 MODEL_STYLES = {"baseline": (ORANGE, "s"), "fixed": (GREEN, "^"), "adaptive": (BLUE, "o")}  # colour, marker
 GATE_STYLES = {"exp": ("-", True), "linear": ((0, (4, 1.6)), False)}  # line, filled marker
-GATE_COLOURS = {"exp": SKY, "linear": RED}  # where one model is shown and colour is free; for nothing else
+GATE_COLOURS = {"exp": SKY, "linear": RED}  # where colour does not have to tell the model
 SPARE_MODELS = ((PURPLE, "D"), (BROWN, "v"), (PINK, "P"), (SKY, "X"))
 SPARE_GATES = (((0, (1, 1.2)), True), ((0, (5, 1.5, 1, 1.5)), False), ((0, (8, 2)), True), ((0, (1, 3)), False))
 METRICS = {"rel_l2_u": "relative $L^2$ error", "max_ae_u": "maximum absolute error [m, rad]"}
@@ -124,7 +124,7 @@ def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("
     notes, counts = _notes(table, width), _counts(table, models)
 
     above, inside, below = 0.23 + 0.125 * len(models), 0.55 * width, 0.38 + LINE * (len(counts) + len(notes) + 1.2 * bool(notes))
-    left, right, total = 0.66, 0.05, above + inside + below
+    left, right, total = 0.7, 0.05, above + inside + below
     figure = plt.figure(figsize=(width, total))
     axes = figure.add_axes((left / width, below / total, 1 - (left + right) / width, inside / total))
     spacing = np.diff(ks).min() if len(ks) > 1 else 1.0
@@ -134,15 +134,15 @@ def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("
         name, drawn = ", ".join(pair), means["mean"].notna().any()
         axes.errorbar(means["k"] + shift, means["mean"], means["half_width"], **look, **bars, label=name if drawn else "_no mean")
         cross = "+" if look["markerfacecolor"] == "white" else "x"
-        single_runs = {"markersize": 2.6, "mew": 0.5, "alpha": 0.7, "label": "_runs" if drawn else f"{name}: single runs"}
-        axes.plot(runs["k"] + shift, runs[metric], cross, color=look["color"], **single_runs)
+        label = "_runs" if drawn or runs.empty else f"{name}: single runs"
+        axes.plot(runs["k"] + shift, runs[metric], cross, color=look["color"], markersize=2.6, mew=0.5, alpha=0.7, label=label)
     if log:
         mean, half = table["mean"], table["half_width"].fillna(0)
         log_axis(axes, np.concatenate([mean + half, np.maximum(mean - half, mean / 3), single[metric]]))
     axes.set(xlim=(ks[0] - 0.55 * spacing, ks[-1] + 0.55 * spacing), ylabel=METRICS.get(metric, metric.replace("_", " ")))
     axes.set_xticks(ks, [f"{k:g}" if len(ks) < 9 or i % 2 == 0 else "" for i, k in enumerate(ks)])
     title = rf"$\lambda_\mathrm{{IC}}={frame['lambda_ic'].iloc[0]:g}$; mean ± 95% interval"
-    figure.legend(loc="upper center", ncols=len(gates), title=title, borderaxespad=0.1, columnspacing=2.5)
+    figure.legend(*axes.get_legend_handles_labels(), loc="upper center", ncols=len(gates), title=title, borderaxespad=0.1, columnspacing=2.5)
 
     at = (below - 0.25) / total  # from here downwards: name of the axis, seeds per point, notes
     figure.text((left + width - right) / 2 / width, at, "spring stiffness $k$ [N/m]", ha="center", va="center")

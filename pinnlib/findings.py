@@ -72,7 +72,7 @@ def crossovers(evidence):
     by_mean = np.where(rows["mean_linear"] < rows["mean_exp"], "linear", "exp")  # told beside, decides nothing
     count = {"median": _changes(rows["winner"], rows["metric"]), "mean": _changes(pd.Series(by_mean, rows.index), rows["metric"])}
     told = "; ".join(f"by {by} " + ", ".join(f"{n} in {metric}" for metric, n in found.items()) for by, found in count.items())
-    return graded(count["median"] >= 2, f"changes of the winner from k = 60 to 130: {told}")
+    return graded(count["median"] >= 2, f"number of changes from k = 60 to 130 {told}")
 
 
 def _changes(winners, metrics):
@@ -105,7 +105,7 @@ def kernel_predicts(evidence):
     told = f"{found['kernel_clear']} of {found['kernel_asked']} quantities and moments go with the winner over all k, "
     told += f"{found['kernel_clear_within_k']} within k; k alone is right in {100 * found['kernel_by_k_alone']:.0f}% of {found['kernel_pairs']} pairs"
     verdict = {"yes": "reproduced", "unclear": "undecided", "no": "not reproduced"}[found["kernel_predicts"]]
-    return Finding(verdict, f"{found['kernel_predicts']}: {told}")
+    return Finding(verdict, told)
 
 
 def coverage(runs, name):

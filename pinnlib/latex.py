@@ -5,21 +5,22 @@ import re
 
 from .named import check
 
+NAMES = {"rel_l2_u": "ReL2E", "max_ae_u": "MaxAE"}
 SYMBOLS = {
-    "rel_l2_u": "ReL2E", "max_ae_u": "MaxAE",
     "r_min": r"$r_{\min}$", "-K e": "$-Ke$", "λ": r"$\lambda_{\mathrm{IC}}$", "θ": r"$\theta$", "α": r"$\alpha$", "ρ0": r"$\rho_0$", "σ": r"$\sigma$",
     "±": r"$\pm$", "²": "$^2$", "<": "$<$", ">": "$>$",
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_\allowbreak{}", "$": r"\$", "{": r"\{", "}": r"\}",
     "^": r"\^{}", "~": r"\~{}", "…": r"\ldots{}", "–": "--",
 }  # fmt: skip
-LONE = r"(?<![\w\\])[krtgTDKep]'*(?!\w)"  # a letter that stands alone is a quantity, with its primes
-EQUATION = r"(?<!\w)[krtαλ] = \d+(?:\.\d+)?(?!\w)"  # in one piece, so that no line breaks in it
-PATTERN = re.compile("|".join([EQUATION, *map(re.escape, sorted(SYMBOLS, key=len, reverse=True)), LONE]))
+LONE = r"(?<![\w\\'])(?<!\w\.)[krtgTDKep]'*(?!\w|\.\w)"  # a letter that stands alone is a quantity, with its primes
+EQUATION = r"(?<!\w)[krtDαλθ] = \d+(?:\.\d+)?(?![\w,.]*\w)"  # in one piece, so that no line breaks in it
+METRIC = rf"(?<!\w)(?:{'|'.join(NAMES)})(?!\w)"
+PATTERN = re.compile("|".join([METRIC, EQUATION, *map(re.escape, sorted(SYMBOLS, key=len, reverse=True)), LONE]))
 
 
 def _symbol(found):
     name, *value = found[0].split(" = ")
-    symbol = SYMBOLS.get(name, f"${name}$")
+    symbol = (NAMES | SYMBOLS).get(name, f"${name}$")
     return f"{symbol[:-1]}={value[0]}$" if value else symbol
 
 

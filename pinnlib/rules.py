@@ -21,8 +21,8 @@ def sizes(table):
 
 
 def amplitude_or_shape(table):
-    """The factor with the larger median effect, if by more than 1.5 times and with at least five significant contrasts; both, if neither is larger by
-    that much and both have five; else undecided."""
+    """The one with the larger median effect, if larger by more than a factor 1.5 and significant in at least five of its eight contrasts; both, if neither
+    is larger by that much and both have five; else undecided."""
     if not _whole(table):
         return "open"
     by = sizes(table).sort_values("size", ascending=False)
@@ -33,7 +33,7 @@ def amplitude_or_shape(table):
 
 
 def never_beaten(table):
-    """Those that lose no contrast significantly."""
+    """Those that lose none of their contrasts with the others significantly."""
     return "open" if not _whole(table) else ", ".join(lost(table).loc[lambda count: count == 0].index) or "none"
 
 
@@ -54,7 +54,7 @@ def budget_decides(table):
 
 
 def helps(table):
-    """Helps, if significantly better in at least six contrasts and worse in none; hurts likewise; else mixed."""
+    """Helps, if significantly better than the penalty in at least six of eight contrasts and worse in none; hurts likewise; else mixed."""
     if not _whole(table):
         return "open"
     better, worse = (int((sure(table) == side).sum()) for side in (1, -1))
@@ -62,7 +62,8 @@ def helps(table):
 
 
 def elsewhere(table):
-    """Yes, if better by more than a factor 1.5, significantly, in at least four contrasts; else no."""
+    """Yes, if the error against the run's own trajectory is smaller than that against the reference by more than a factor 1.5, significantly, in at
+    least four of eight contrasts; else no."""
     return "open" if not _whole(table) else "yes" if ((sure(table) == 1) & (table["ratio"] > 1.5)).sum() >= 4 else "no"
 
 

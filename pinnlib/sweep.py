@@ -17,7 +17,7 @@ from .training import batches, train_batch
 
 DASK = {
     "distributed.scheduler.worker-ttl": None,  # a pause of the whole sweep, such as a closed lid, is not the death of its workers; that is seen at once
-    "distributed.worker.profile.enabled": False,  # these three would take a twentieth of the time for looking on
+    "distributed.worker.profile.enabled": False,  # this and the next two took a twentieth of the time, for monitoring
     "distributed.admin.tick.interval": "1s",
     "distributed.worker.memory.monitor-interval": "1s",
 }
@@ -168,7 +168,7 @@ def _on_cluster(client, parts, advance, elsewhere):
             yield part, [failure_of(part[0], f"{type(error).__name__}: {error}", {"fingerprint": "unknown"})]
 
 
-def estimate(todo, records):
+def estimate(todo, records, workers=None):
     """How long the runs would take at the pace of the records, in words; "" where nothing is known of one of them."""
     paces = {}
     for record in records.values():
@@ -176,9 +176,10 @@ def estimate(todo, records):
             paces.setdefault(record["spec"]["model"], []).append(record["seconds"] / record["spec"]["steps"])
     if not todo or any(spec.model not in paces for spec in todo):
         return ""
-    minutes = sum(median(paces[spec.model]) * spec.steps for spec in todo) / os.cpu_count() / 60
-    told = f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"
-    return f"about {told} on {os.cpu_count()} cores such as made the records"
+    workers = workers or os.cpu_count()
+    minutes = sum(median(paces[spec.model]) * spec.steps for spec in todo) / workers / 60
+    told = "less than two minutes" if minutes < 2 else f"about {minutes:.0f} minutes" if minutes < 100 else f"about {minutes / 60:.1f} hours"
+    return f"{told} with {workers} local processes, at the pace of the records"
 
 
 def export(folder=RECORDS, path=RUNS_CSV):

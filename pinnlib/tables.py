@@ -6,8 +6,8 @@ import pandas as pd
 from ipykernel.zmqshell import ZMQInteractiveShell as Shell
 
 BREAK = re.compile(r"(?<=_)(?=[^<>]*</th>.*</thead>)", re.S)  # after an underscore in a head: wide tables then fit a narrow window
-POWER = re.compile(r"<td(?=>[^<>]*\de-\d)")  # 2.7e-05 in one piece
-CENTRE, UNBROKEN = ' style="text-align: center;"', ' style="white-space: nowrap;"'
+POWER = re.compile(r'<td(?: style="([^"]*)")?(?=>[^<>]*\de-\d)')  # 2.7e-05 in one piece
+CENTRE = ' style="text-align: center;"'
 LEFT = ' style="text-align: left;"'  # at every cell: a style sheet would be taken away from a notebook that is not trusted yet
 
 
@@ -21,7 +21,8 @@ def whole(values):
     """A column or an index of whole numbers as integers, anything else as it is."""
     if isinstance(values, pd.MultiIndex):
         return values.set_levels([whole(level) for level in values.levels])
-    return values.astype(int) if values.dtype.kind == "f" and len(values) and (values % 1 == 0).all() else values
+    numbers = values.dtype.kind == "f" and len(values) and values.notna().all() and (values % 1 == 0).all() and abs(values).max() < 1e9
+    return values.astype(int) if numbers else values
 
 
 def html(frame):
@@ -40,12 +41,12 @@ def html(frame):
     def align(row):
         head, *cells = re.split(r"(?=<t[hd]\b)", row[0])
         for place in left:
-            if place <= len(cells):
+            if place <= len(cells) and "colspan" not in row[0]:
                 cells[-place] = cells[-place][:3] + LEFT + cells[-place][3:]
         return head + "".join(cells)
 
     told = re.sub(r"<tr.*?</tr>", align, told, flags=re.S).replace(' halign="left"', CENTRE)
-    return POWER.sub(f"<td{UNBROKEN}", BREAK.sub("<wbr>", told))
+    return POWER.sub(lambda cell: f'<td style="{cell[1] or ""}white-space: nowrap;"', BREAK.sub("<wbr>", told))
 
 
 def words_left():

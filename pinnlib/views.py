@@ -1,10 +1,9 @@
-"""What the records hold: coverage of the studies, learning curves, learned frequencies."""
+"""What the records hold: coverage of the studies, learning curves, learned frequencies, and the gates under either loss."""
 
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import LogLocator, NullLocator
 
-from .figures import FULL, GATE_COLOURS, GATE_STYLES, PURPLE, panels, styles
+from .figures import FULL, GATE_COLOURS, GATE_STYLES, PURPLE, log_axis, panels, styles
 from .grids import STUDIES, runs_of
 from .spec import RunSpec
 
@@ -36,7 +35,8 @@ def histories(specs, records):
         if record is not None and record["status"] == "ok":
             told = {name: getattr(spec, name) for name in ("model", "gate", "k", "seed")}
             frames.append(pd.DataFrame(record["history"]).assign(**told))
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["model", "gate", "k", "seed", "update"])
+    columns = ["model", "gate", "k", "seed", "update", "total", "physics", "velocity", "rms_r", "rms_theta"]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
 
 def learning_curves(history, ks, columns=("rms_r", "rms_theta")):
@@ -75,11 +75,12 @@ def both_losses(ratios, medians):
                 look = {"marker": mark, "linestyle": line, "color": colour, "markerfacecolor": colour if filled else "white"}
                 column[1].plot(curve["k"], curve["median"], **look, label=f"{loss}, {gate}")
         column[0].axhline(1, color="0.4", linewidth=0.8, linestyle="--")
-        column[0].set(yscale="log", title=f"$\\lambda_{{IC}}$ = {lambda_ic}")
-        column[1].set(yscale="log", xlabel="spring stiffness $k$ [N/m]")
-    for axis, label in zip(axes[:, 0], ("ratio of errors, linear / exp", "relative $L^2$ error, median")):
+        column[0].set(title=f"$\\lambda_{{IC}}$ = {lambda_ic}")
+        column[1].set(xlabel="spring stiffness $k$ [N/m]")
+    intervals = np.exp(ratios.filter(like="median_log_ratio").to_numpy().ravel())
+    for axis, label, drawn in zip(axes[:, 0], ("ratio of errors, linear / exp", "relative $L^2$ error, median"), (intervals, medians["median"].to_numpy())):
         axis.set_ylabel(label)
-        axis.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), minor_locator=NullLocator(), major_formatter="{x:g}")
+        log_axis(axis, drawn)
     for axis in axes[:, 1]:
         axis.legend(ncols=2, columnspacing=1)
     return figure

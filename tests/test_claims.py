@@ -115,7 +115,7 @@ def test_losses_are_compared_where_both_are_complete(good):
     assert same["same"].dropna().all() and not other["same"].dropna().any()
     assert same["same"].isna().sum() == 14  # without penalty the balanced loss stops at k = 60
     assert disagreements.winners(other, "mse", 50) == "exp at k = 50 to 130; linear at k = 10 to 40"
-    assert disagreements._stretches([10, 20, 40, 50, 60, 80], {k: k for k in range(0, 200, 10)} | {10: 1, 20: 2, 40: 4, 50: 5, 60: 6, 80: 8}) == "10, 20, 40 to 60, 80"
+    assert disagreements._stretches([10, 20, 40, 50, 60, 80], {k: k // 10 for k in range(10, 90, 10)}) == "10, 20, 40 to 60, 80"
     consequences = disagreements.disagreements(flipped).set_index("id")["consequence"]
     assert "another gate wins by median in 38 of 38" in consequences["loss"]
     assert "open" in disagreements.disagreements(evidence.Evidence({})).set_index("id")["consequence"]["loss"]
@@ -138,7 +138,8 @@ def test_numbers_and_text_become_latex():
     assert latex.number(1e-4) == "$10^{-4}$" and latex.number(-0.5) == "$-0.5$" and latex.number("50% & more") == r"50\% \& more"
     assert latex.escape("k = 20, p 1e-12") == r"$k=20$, $p$ $10^{-12}$" and latex.escape("λ = 50 at t = 2.5.") == r"$\lambda_{\mathrm{IC}}=50$ at $t=2.5$."
     assert latex.escape("r_min of gate's r") == r"$r_{\min}$ of gate's $r$" and latex.escape("g, g' and g'' in t's") == "$g$, $g'$ and $g''$ in $t$'s"
-    assert latex.escape("0.1 in rel_l2_u, max_ae_u") == "0.1 in ReL2E, MaxAE"
+    assert latex.escape("0.1 in rel_l2_u, max_ae_u") == "0.1 in ReL2E, MaxAE" and "ReL2E" not in latex.escape("own_rel_l2_u")
+    assert latex.escape("e.g. 't' at k = 1,000") == "e.g. 't' at $k$ = 1,000" and latex.escape("θ = 0.2, D = 64") == r"$\theta=0.2$, $D=64$"
     assert latex.probability(0.0012) == "0.0012" and latex.probability(6e-4) == r"$6.0\times10^{-4}$"
     assert latex.probability(9e-5) == "$<10^{-4}$"
     with pytest.raises(ValueError, match="finite"):

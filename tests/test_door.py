@@ -30,7 +30,7 @@ def test_help_and_refusals_do_not_wait_for_the_library(verb, option):
 REFUSED = [
     ("reproduce", ["--profile", "huge"], "--profile: .*'huge'.*" + ".*".join(pipeline.PROFILES)),
     ("reproduce", ["--only", "99"], "--only: .*'99'.*" + ".*".join(path.name[:2] for path in pipeline.numbered())),
-    ("reproduce", ["--study", "figure"], "--study: .*'figure'.*" + ".*".join(STUDIES)),
+    ("reproduce", ["--study", "budget"], "--study: .*'budget'.*table.*main.*no_penalty.*expanded.*as_written"),
     ("reproduce", ["--workers", "4"], "--workers: nothing is trained here.*--fresh.*--profile smoke.*sweep"),
     ("reproduce", ["--scheduler", "tcp://host:1"], "--scheduler: nothing is trained here"),
     ("reproduce", ["--fresh", "--workers", "0"], "--workers: '0'.*whole number >= 1"),

@@ -216,3 +216,13 @@ def test_the_same_records_give_the_same_bytes(smoke):
     only = [part for book in books for part in ("--only", book[:2])]
     subprocess.run([ROOT / "run_all.sh", "--profile", "smoke", "--output", "build/test-smoke", "--no-pdf", *only], check=True, capture_output=True)
     assert len(before) > 30 and {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize("study", ["table", "as_written"])  # neither has runs of every model
+def test_one_study_goes_all_the_way(study):
+    place = ROOT / "build" / f"test-{study}"
+    shutil.rmtree(place, ignore_errors=True)
+    command = [ROOT / "run_all.sh", "--profile", "smoke", "--study", study, "--output", f"build/test-{study}", "--no-pdf"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ours and the paper's" in done.stdout and (place / "data" / "statistics_tests.csv").exists()

@@ -279,8 +279,8 @@ def test_the_version_of_the_numerics_changes_with_the_bits():
 def test_how_long_the_missing_runs_would_take():
     records = {str(seconds): {"spec": {"model": "fixed", "steps": 100}, "seconds": seconds} for seconds in (1.0, 6.0, 60.0)}
     todo = [RunSpec(model="fixed", steps=1000, seed=seed) for seed in range(2 * os.cpu_count())]
-    assert estimate(todo, records).startswith("about 2 minutes on ") and estimate(todo * 100, records).startswith("about 3.3 hours on ")
-    assert estimate([*todo, RunSpec()], records) == "" == estimate([], records)
+    assert estimate(todo, records).startswith("about 2 minutes with ") and estimate(todo * 100, records).startswith("about 3.3 hours with ")
+    assert estimate(todo, records, 100).startswith("less than two minutes with 100") and estimate([*todo, RunSpec()], records) == "" == estimate([], records)
 
 
 # Audit

@@ -20,7 +20,7 @@ def alignments(html):
 
 def test_words_are_to_the_left_and_numbers_are_not_even_if_written_out():
     assert alignments(tables.html(FRAME)) == ["l.l.l"] * 4  # header, name of the index, two rows
-    assert tables.html(FRAME).replace(tables.LEFT, "").replace(tables.UNBROKEN, "") == FRAME._repr_html_() and tables.html(FRAME) == tables.html(FRAME.copy())
+    assert tables.html(FRAME).replace(tables.LEFT, "").replace(' style="white-space: nowrap;"', "") == FRAME._repr_html_() and tables.html(FRAME) == tables.html(FRAME.copy())
 
 
 def test_long_heads_break_after_an_underscore_and_values_do_not():
@@ -33,7 +33,19 @@ def test_whole_numbers_have_no_point_and_powers_do_not_break():
     told = tables.html(frame)
     assert re.findall(r">([\d.]+|NaN)<", told) == ["10", "20", "20", "1", "0.5", "60", "2", "NaN"] and told.count(tables.CENTRE) == 1
     assert frame.columns[0] == ("a", 10.0) and frame.iloc[0, 0] == 1.0 and frame.dtypes.iloc[0] == float  # the frame itself is as it was
-    assert f"<td{tables.UNBROKEN}>2.7e-05</td>" in tables.html(pd.DataFrame({"p": ["2.7e-05", "-0.1"]}))
+    assert '<td style="white-space: nowrap;">2.7e-05</td>' in tables.html(pd.DataFrame({"p": ["2.7e-05", "-0.1"]}))
+    assert '<td style="text-align: left;white-space: nowrap;">&lt;1.0e-04</td>' in tables.html(pd.DataFrame({"p": ["<1.0e-04"]}))
+
+
+@pytest.mark.parametrize("values", [[1e20, 1.0], [0.5, 1.0], [float("inf"), 1.0]])
+def test_other_numbers_stay_as_they_are(values):
+    frame = pd.DataFrame({"x": values, "y": pd.array([None, 1.0], dtype="Float64")})
+    assert tables.html(frame) == frame._repr_html_()
+
+
+def test_groups_of_words_have_their_head_in_the_middle():
+    told = tables.html(pd.DataFrame([["a", "b"]], columns=pd.MultiIndex.from_product([["group"], ["x", "y"]])))
+    assert f'<th colspan="2"{tables.CENTRE}>group</th>' in told and told.count(tables.LEFT) == 4  # two heads, two cells
 
 
 def test_an_index_of_several_levels_is_written_once():
