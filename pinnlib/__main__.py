@@ -127,7 +127,11 @@ def run_sweep(options):
 
 def run_audit(options):
     from pinnlib.audit import VERDICTS, audit
+    from pinnlib.journal import Journal
+    from pinnlib.numerics import fingerprint
 
+    made = [record["made"]["fingerprint"] == fingerprint() for record in Journal(options.records).load().values()]
+    print(f"{sum(made)} of {len(made)} records were made on this kind of processor ({fingerprint()})")
     found = audit(options.sample, options.model, options.seed, options.records)
     print(found.to_string(index=False))
     for verdict in dict.fromkeys(found["verdict"]):

@@ -38,7 +38,7 @@ CLAIMS = (
           initial_state, "any parameters"),
     Claim("velocities", "exact", "Methods", "The free output at t = 0 is the initial angular velocity; times σ(ρ0) the radial one",
           f"{IDENTITY}, derivative by automatic differentiation, random parameters", velocities, "identity"),
-    Claim("sensitivity", "exact", "Section 2.1", "Parameter sensitivities of the gated output are those of the free output times g(t)",
+    Claim("sensitivity", "exact", "Section 2.1", "Parameter sensitivities of the gated latent output are those of the free output times g(t)",
           f"{IDENTITY}, latent variables, all models, initial parameters", sensitivity, "identity"),
     Claim("product-rule", "exact", "Section 2.1", "The second derivative brings in g, g' and g''",
           f"{IDENTITY}, against automatic differentiation, random parameters", product_rule, "identity"),

@@ -75,7 +75,7 @@ def _discrete_norm(evidence):
 
 def _our_choice(evidence):
     ok = evidence.runs("main", "no_penalty", "expanded").query("status == 'ok'")
-    return f"{ok['k'].isin((10, 40)).sum()} of the {len(ok):,} runs on record are at k = 10 or 40, which no caption names"
+    return f"{ok['k'].isin((10, 40)).sum()} of the {len(ok):,} runs with the balanced loss are at k = 10 or 40, which no caption names"
 
 
 class Disagreement(NamedTuple):
@@ -102,7 +102,7 @@ DISAGREEMENTS = (
     Disagreement("frequencies", "unsaid", "16 + 16 frequencies", "both bands contain 5.0", "the same", lambda _: frequencies(_).ours),
     Disagreement("kept", "unsaid", "not given", "final parameters, not the best", "the same",
                  lambda _: "none measured: only final parameters are recorded"),
-    Disagreement("stiffness", "unsaid", "k elsewhere not listed", "not known to us", "k = 10, 20, ..., 130", _our_choice),
+    Disagreement("stiffness", "unsaid", "k elsewhere not listed", "not in the settings that we know", "k = 10, 20, ..., 130", _our_choice),
 )  # fmt: skip
 
 

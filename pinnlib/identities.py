@@ -152,5 +152,5 @@ def jacobian_growth(_):
         specs = [RunSpec(gate=gate, k=k, seed=seed, precision="float64") for k in (20, 60) for seed in range(3)]
         norms = sum(ntk.profile(ntk.jacobian(spec, initial_parameters(spec), t)) for spec in specs)
         ratios[gate] = norms[t > 8].mean() / norms[(t > 2) & (t <= 4)].mean()
-    told = "norm after t = 8 over that from t = 2 to 4: " + ", ".join(f"{ratio:.2f} with {gate}" for gate, ratio in ratios.items())
+    told = "norm after t = 8 over that from t = 2 to 4, three seeds: " + ", ".join(f"{ratio:.2f} with {gate}" for gate, ratio in ratios.items())
     return graded((ratios["linear"] > 2, 0.75 <= ratios["exp"] <= 1.25), told)

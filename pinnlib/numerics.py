@@ -52,12 +52,12 @@ def machine():
 
 
 def commit():
-    """The last commit that touched the library or the records, with a + where the library differs from it, or 'unknown'."""
+    """The last commit that touched library, records or the text of the report, with a + where library or text differ from it, or 'unknown'."""
     git = ["git", "-C", ROOT]
-    paths = ["--", "pinnlib", "data/records"]
+    code, records = ["pinnlib", "paper/main.tex", "paper/references.bib"], ["data/records"]
     try:
-        head = subprocess.run([*git, "log", "-1", "--format=%h", "--abbrev=12", *paths], capture_output=True, text=True, check=True)
-        changed = subprocess.run([*git, "status", "--porcelain", "--", "pinnlib"], capture_output=True, text=True, check=True).stdout
+        head = subprocess.run([*git, "log", "-1", "--format=%h", "--abbrev=12", "--", *code, *records], capture_output=True, text=True, check=True)
+        changed = subprocess.run([*git, "status", "--porcelain", "--", *code], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return head.stdout.strip() + "+" * bool(changed)

@@ -12,7 +12,7 @@ TEMPLATE = """{% extends 'index.html.j2' %}
 {% block html_head_js_mathjax %}{% endblock %}
 {% block html_head_js_mermaidjs %}{% endblock %}
 {% block html_head_css %}
-<style>math { font-family: "Latin Modern Math", "STIX Two Math", "Cambria Math", "DejaVu Math TeX Gyre", math; }</style>
+<style>.highlight pre { white-space: pre-wrap; overflow-wrap: anywhere; } math { font-family: "Latin Modern Math", "STIX Two Math", "Cambria Math", "DejaVu Math TeX Gyre", math; }</style>
 {% endblock %}
 """
 
