@@ -49,7 +49,7 @@ def test_its_cells_are_plain(path):
         assert not re.search(r"^\s*(def|class|async def) ", cell.source, re.M)
         assert not re.search(r"^\s*[!%]", cell.source, re.M) and not cell.source.rstrip().endswith(";")
         assert len(cell.source.splitlines()) <= 25
-        told = json.dumps(cell.outputs)
+        told = re.sub(r'"image/png": "[^"]*"', "", json.dumps(cell.outputs))  # the letters of a picture may spell anything
         assert str(ROOT) not in told and f"{Path.home()}/" not in told and not re.search(r"0x[0-9a-f]{6,}|/home/|/tmp/", told)
 
 
