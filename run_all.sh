@@ -13,7 +13,7 @@ usage: ./run_all.sh [verb] [options]
       --study table             only the statistics (with --fresh: training those runs), published values beside ours
       --only NN                 only that notebook (may be repeated)
       --workers N, --scheduler ADDRESS   where to train
-      --output FOLDER           where results go (default: here, build/smoke or build/fresh)
+      --output FOLDER           another home for records and results (default: here, build/smoke or build/fresh)
       --no-pdf                  everything but the PDF
       --save                    write executed notebooks back to notebooks/
   status                    which outputs are older than what they were made from, and why

@@ -39,7 +39,7 @@ def parsers():
     add("--profile", choices=("paper", "smoke"), default="paper", help="paper (default), or smoke: the whole pipeline with tiny runs, in build/smoke")
     add("--fresh", action="store_true", help="ignore the records and train from nothing, in build/fresh; resumes when started again")
     add("--study", choices=OF_THE_STATISTICS, metavar="STUDY", help="with --fresh: train only this one, then the statistics; without: only table, to print the published tests beside ours")
-    add("--output", metavar="FOLDER", help="where results go, from the repository root (default: the repository itself, build/smoke or build/fresh)")
+    add("--output", metavar="FOLDER", help="another home for records (FOLDER/data/records) and results, from the repository root (default: the repository itself, build/smoke or build/fresh)")
     add("--only", action="append", type=lambda text: text.zfill(2), choices=NUMBERS, default=[], metavar="NN", help="only this notebook; may be repeated")
     add("--workers", type=whole, metavar="N", help="local processes for training (default: one per core)")
     add("--scheduler", metavar="ADDRESS", help="a running Dask scheduler, tcp://host:port")
@@ -76,6 +76,9 @@ def understood(verb, arguments):
         for name in ("workers", "scheduler"):
             if getattr(options, name) is not None and not trains:
                 parser.error(f"argument --{name}: nothing is trained here; it means something with --fresh, with --profile smoke, and to ./run_all.sh sweep")
+        home = ROOT / (options.output or "") / "data" / "records"
+        if not trains and set(options.only or NUMBERS) - {"00", "01"} and not any(home.glob("*.jsonl")):
+            parser.error(f"argument --output: there are no records in {options.output}/data/records, which the notebooks read: copy data/records there, or train with --fresh")
         if options.fresh and options.profile == "smoke":
             parser.error("argument --fresh: not with --profile smoke, which always trains from nothing")
         if options.study not in (None, "table") and not trains:
@@ -158,7 +161,8 @@ def main(verb, *arguments):
         return report() if verb == "status" else do(verb, options)
     except KeyboardInterrupt:
         logging.getLogger("asyncio").disabled = True  # it would print how the notebook's cell was interrupted, pages of it
-        print("run_all.sh: stopped; the same command goes on from here", file=sys.stderr)
+        then = {"sweep": "; the same command goes on from here", "reproduce": "; started again, training goes on from here, notebooks begin anew"}
+        print(f"run_all.sh: stopped{then.get(verb, '')}", file=sys.stderr)
         return 130
 
 

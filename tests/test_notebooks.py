@@ -192,7 +192,7 @@ def smoke():
 def test_ctrl_c_in_the_middle_leaves_no_process_behind_and_no_traceback(smoke):
     code, told, left, family = smoke["interrupted"]
     assert code == 130 and family > 3 and not left, told
-    assert told.endswith("run_all.sh: stopped; the same command goes on from here\n") and "Traceback" not in told
+    assert told.endswith("run_all.sh: stopped; started again, training goes on from here, notebooks begin anew\n") and "Traceback" not in told
 
 
 def test_smoke_makes_every_notebook_and_says_so(smoke):
