@@ -8,7 +8,7 @@ help() {
 usage: ./run_all.sh [verb] [options]
 
   (no verb)                 reproduce: run all notebooks on the records; figures, tables, numbers, PDF
-      --profile smoke           the whole pipeline from nothing with tiny runs, in build/smoke
+      --profile smoke           the whole pipeline with tiny runs of its own, in build/smoke
       --fresh                   train from nothing into build/fresh; resumes when started again
       --study table             only the statistics (with --fresh: training those runs), published values beside ours
       --only NN                 only that notebook (may be repeated)
@@ -31,27 +31,39 @@ TEXT
 
 die() { echo "run_all.sh: $*" >&2; exit 1; }
 
-setup() {
-  local name python stamp
-  name=$(sed -n 's/^name: *//p' environment.yml)
-  if [ "${CONDA_DEFAULT_ENV:-}" = "$name" ]; then return; fi
+lock() { if command -v flock >/dev/null; then flock "$@" 9; fi; }
+
+build() {
   for python in python3.11 python3 python; do
     if "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null; then break; fi
     python=
   done
   [ -n "$python" ] || die "Python 3.11 is needed (none of python3.11, python3, python is it)"
+  echo "Setting up .venv from environment.yml (2-3 minutes, once)" >&2
+  rm -rf .venv
+  "$python" -m venv .venv || die "could not make .venv (on Debian: apt-get install python3-venv)"
+  sed -n '/- pip:/,$ s/^ \{6\}- //p' environment.yml >.venv/requirements.txt
+  .venv/bin/python -m pip install -qq --disable-pip-version-check -r .venv/requirements.txt ||
+    { rm -rf .venv; die "the installation failed; nothing was kept"; }
+  echo "$stamp" >.venv/stamp
+}
+
+setup() {
+  local name stamp told=
+  name=$(sed -n 's/^name: *//p' environment.yml)
+  if [ "${CONDA_DEFAULT_ENV:-}" = "$name" ]; then return; fi
   stamp="$PWD $(cat environment.yml pyproject.toml | cksum)"
-  if command -v flock >/dev/null; then exec 9>.venv.lock; flock 9; fi
-  if [ "$(cat .venv/stamp 2>/dev/null)" != "$stamp" ]; then
-    echo "Setting up .venv from environment.yml (2-3 minutes, once)" >&2
-    rm -rf .venv
-    "$python" -m venv .venv || die "could not make .venv (on Debian: apt-get install python3-venv)"
-    sed -n '/- pip:/,$ s/^ \{6\}- //p' environment.yml >.venv/requirements.txt
-    .venv/bin/python -m pip install -qq --disable-pip-version-check -r .venv/requirements.txt ||
-      { rm -rf .venv; die "the installation failed; nothing was kept"; }
-    echo "$stamp" >.venv/stamp
-  fi
-  exec 9>&-
+  exec 9>.venv.lock # held, shared, by whoever works in .venv; whoever rebuilds it must be alone
+  until lock -s && [ "$(cat .venv/stamp 2>/dev/null)" = "$stamp" ]; do
+    lock -u
+    if lock -n -x; then
+      build
+    else
+      [ -n "$told" ] || echo "Waiting: .venv has to be rebuilt, and another ./run_all.sh still uses it" >&2
+      told=yes
+      sleep 1
+    fi
+  done
   PATH=$PWD/.venv/bin:$PATH
   export PATH VIRTUAL_ENV=$PWD/.venv
 }

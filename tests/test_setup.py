@@ -1,5 +1,6 @@
 """Set-up: one list of pins, an environment that is built from it, kept while it is current and rebuilt when it changes."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -41,9 +42,15 @@ def house(tmp_path):
     return tmp_path
 
 
-def call(house, *arguments, **changes):
+def start(house, *arguments, **changes):
     env = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "CONDA_DEFAULT_ENV")} | changes
-    return subprocess.run([house / "run_all.sh", *arguments], capture_output=True, text=True, env=env, cwd="/")
+    return subprocess.Popen([house / "run_all.sh", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd="/")
+
+
+def call(house, *arguments, **changes):
+    process = start(house, *arguments, **changes)
+    out, err = process.communicate()
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def test_the_environment_is_built_kept_and_rebuilt(house):
@@ -53,8 +60,12 @@ def test_the_environment_is_built_kept_and_rebuilt(house):
     again = call(house, "status")
     assert "Setting up" not in again.stderr and (house / ".venv" / "pyvenv.cfg").stat().st_mtime_ns == built
     (house / "environment.yml").write_text((house / "environment.yml").read_text().replace("4.67.1", "4.67.0"))
-    changed = call(house, "status")
-    assert "Setting up" in changed.stderr and (house / ".venv" / "pyvenv.cfg").stat().st_mtime_ns != built
+    with (house / ".venv.lock").open("w") as in_use:  # as a sweep holds it
+        fcntl.flock(in_use, fcntl.LOCK_SH)
+        waiting = start(house, "status")
+        assert "Waiting" in waiting.stderr.readline() and (house / ".venv" / "pyvenv.cfg").stat().st_mtime_ns == built
+    told = waiting.communicate()[1]
+    assert "Setting up" in told and waiting.returncode == 0 and (house / ".venv" / "pyvenv.cfg").stat().st_mtime_ns != built
     assert list((house / ".venv").glob("lib/python*/site-packages/tqdm-4.67.0.dist-info"))
 
 
