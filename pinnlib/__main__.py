@@ -78,11 +78,13 @@ def understood(verb, arguments):
                 parser.error(f"argument --{name}: nothing is trained here; it means something with --fresh, with --profile smoke, and to ./run_all.sh sweep")
         home = ROOT / (options.output or "") / "data" / "records"
         if not trains and set(options.only or NUMBERS) - {"00", "01"} and not any(home.glob("*.jsonl")):
-            parser.error(f"argument --output: there are no records in {options.output}/data/records, which the notebooks read: copy data/records there, or train with --fresh")
+            parser.error(f"argument --output: there are no records in {home.relative_to(ROOT)}, which the notebooks read: put a copy of data/ there, or train with --fresh")
         if options.fresh and options.profile == "smoke":
-            parser.error("argument --fresh: not with --profile smoke, which always trains from nothing")
+            parser.error("argument --fresh: not with --profile smoke, which trains its own tiny runs")
         if options.study not in (None, "table") and not trains:
             parser.error(f"argument --study: {options.study!r} needs --fresh or --profile smoke, since all studies of the records are shown together; without them it may be table")
+        if options.save and (trains or options.output or options.study):
+            parser.error("argument --save: only with the repository's own records and all that they hold, since these notebooks are committed")
         if options.study and options.only:
             parser.error("argument --study: not with --only: it chooses the notebooks itself")
     return options
@@ -123,7 +125,7 @@ def run_sweep(options):
         return 0
     done = sweep(specs, options.records, options.workers, options.scheduler, options.older)
     print(done)
-    table = export(options.records, RUNS_CSV if options.records == RECORDS else options.records / "runs.csv")
+    table = export(options.records, RUNS_CSV if options.records.resolve() == RECORDS.resolve() else options.records / "runs.csv")
     print(mixed_versions(table), end="\n" * bool(mixed_versions(table)))
     return int(any(record["status"] == "failed" for record in done.records.values()))
 

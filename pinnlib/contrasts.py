@@ -77,6 +77,9 @@ def told(table):
     return [f"{ratio:.2f} [{low:.2f}, {high:.2f}]{s}" for (ratio, low, high), s in zip(table[["ratio", "low", "high"]].values, star)]
 
 
+OWN = ("rel_l2_u", "own_rel_l2_u", "speed")
+
+
 def own_trajectory(spec, record):
     """Errors of a run against the solution that starts with the velocity that the run itself has at 0, and that velocity."""
     times = spec.reference.t
@@ -89,11 +92,11 @@ def own_trajectory(spec, record):
 
 
 def with_own_trajectory(specs, records):
-    """A table of runs with their own trajectories' errors beside those against the reference."""
+    """A table of runs with their own trajectories' errors beside those against the reference; NaN where a run is not ok, or missing."""
     rows = []
     for spec in specs:
-        record = records.get(spec.key)
-        if record is not None and record["status"] == "ok":
-            run = {name: getattr(spec, name) for name in ("gate", "k", "seed")}
-            rows.append(run | {"status": "ok", "rel_l2_u": record["metrics"]["rel_l2_u"]} | own_trajectory(spec, record))
-    return pd.DataFrame(rows)
+        record = records.get(spec.key, {"status": "missing"})
+        run = {name: getattr(spec, name) for name in ("gate", "k", "seed")} | {"status": record["status"]}
+        found = {"rel_l2_u": record["metrics"]["rel_l2_u"]} | own_trajectory(spec, record) if record["status"] == "ok" else {}
+        rows.append(dict.fromkeys(OWN, np.nan) | run | found)
+    return pd.DataFrame(rows)[["gate", "k", "seed", "status", *OWN]]

@@ -103,8 +103,9 @@ GATES = {kind.name: kind for kind in (Exponential, Linear, Tanh, Rational)}
 @lru_cache(maxsize=None)
 def check_admissible(gate, horizon):
     """Refuse a gate that does not hold the initial position, fixes the velocity, or vanishes (or is not finite) on (0, horizon]."""
-    g, slope, _ = gate.jet(torch.linspace(0, horizon, 10_001, dtype=torch.float64))
+    g, slope, _ = jet = gate.jet(torch.linspace(0, horizon, 10_001, dtype=torch.float64))
     check("gate", str(gate), g[0] == 0, f"zero at t=0, but g(0)={float(g[0]):.3g}")
     check("gate", str(gate), slope[0] != 0, "of non-zero slope at t=0, but g'(0)=0")
-    inside = g[1:] * torch.sign(slope[0])
-    check("gate", str(gate), bool(torch.isfinite(g).all()) and bool((inside > 0).all()), f"finite and free of zeros on (0, {horizon}]")
+    finite, inside = all(bool(torch.isfinite(order).all()) for order in jet), g[1:] * torch.sign(slope[0])
+    check("gate", str(gate), finite, f"finite on [0, {horizon}], and so its first and second derivative")
+    check("gate", str(gate), bool((inside > 0).all()), f"free of zeros on (0, {horizon}]")

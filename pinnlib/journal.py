@@ -12,6 +12,7 @@ import math
 import os
 import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -92,7 +93,7 @@ def failure_of(spec, error, origin):
 def result_of(record):
     """The Result of a record that kept its parameters, ready to predict."""
     if record.get("parameters") is None:
-        raise ValueError(f"record {record['key']} ({record['status']}) holds no parameters; train({record['spec']}) makes them again")
+        raise ValueError(f"record {record['key']} ({record['status']}) holds no parameters; train(RunSpec(**{record['spec']})) makes them again")
     spec = RunSpec(**record["spec"])
     parameters = np.array(record["parameters"], dtype=spec.precision)
     if _hash(parameters) != record["parameters_sha256"]:
@@ -104,8 +105,8 @@ class Journal:
     """The records under a folder, one file per model, gate and loss; only `writing()` changes them."""
 
     def __init__(self, folder=RECORDS):
-        self.folder = folder
-        self.aside = folder / "set-aside" / "lines.txt"
+        self.folder = Path(folder)
+        self.aside = self.folder / "set-aside" / "lines.txt"
 
     def files(self):
         return sorted(self.folder.glob("*.jsonl"))
@@ -233,7 +234,8 @@ def table(records):
     for record in records.values():
         told = {name: str(value) if isinstance(value, (list, tuple)) else value for name, value in settings(record).items()}
         cost = {"seconds": record.get("seconds"), "numerics": record["numerics"]}
-        rows.append({"key": record["key"]} | told | {"status": record["status"]} | record.get("metrics", {}) | cost)
+        metrics = {name: math.nan if value is None else value for name, value in record.get("metrics", {}).items()}
+        rows.append({"key": record["key"]} | told | {"status": record["status"]} | metrics | cost)
     order = ["loss", "lambda_ic", "model", "k", "seed", "gate", "key"]
     frame = pd.DataFrame(rows)
     return frame.reindex(columns=[*frame.columns, *(c for c in COLUMNS if c not in frame)]).sort_values(order, ignore_index=True)

@@ -55,7 +55,7 @@ def lookup(field, registry, value):
         tree = ast.parse(value, mode="eval").body
         call = tree if isinstance(tree, ast.Call) else ast.Call(tree, [], [])
         arguments = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
-        readable = isinstance(call.func, ast.Name) and not call.args and None not in arguments
+        readable = isinstance(call.func, ast.Name) and not call.args and None not in arguments and len(arguments) == len(call.keywords)
     except (SyntaxError, ValueError):
         readable = False
     check(field, value, readable and call.func.id in registry, known)

@@ -11,6 +11,7 @@ from .named import check
 from .progress import progress_bar
 from .training import evaluate, initial_parameters
 
+RUN = ["model", "gate", "k", "lambda_ic", "loss", "seed"]
 QUADRATURE = 400  # fixed times, midpoints of equal cells of (0, T]
 
 
@@ -38,7 +39,8 @@ def levenberg_marquardt(spec, rounds=6, evaluations=60):
     """
     t = (np.arange(QUADRATURE) + 0.5) * spec.horizon / QUADRATURE
     theta, used = initial_parameters(spec).double().numpy(), 0
-    check("model", spec.model, len(theta) <= 2 * QUADRATURE, f"one with at most {2 * QUADRATURE} parameters")
+    most = len(spec.dynamics.components) * QUADRATURE
+    check("model", spec.model, len(theta) <= most, f"one with at most {most} parameters")
     for _ in range(rounds):
         w = weights(spec, ntk.linearised(spec, theta, t)[1])
         at = lru_cache(maxsize=1)(lambda raw, w=w: parts(spec, np.frombuffer(raw).copy(), t, w))  # values and slopes are asked for in turn
@@ -48,14 +50,22 @@ def levenberg_marquardt(spec, rounds=6, evaluations=60):
         yield theta, used
 
 
-def outcomes(specs, rounds=(6,), evaluations=60, progress=None):
-    """One row per run and number of rounds: the metrics of what Levenberg–Marquardt has found for the run by then."""
-    rows = []
-    with progress_bar(len(specs) * max(rounds), progress, unit="round") as bar:
-        for spec in specs:
-            told = {name: getattr(spec, name) for name in ("model", "gate", "k", "lambda_ic", "loss", "seed")}
+def outcomes(specs, rounds=(6,), evaluations=60, known=None, keep=lambda table: None, progress=None):
+    """One row per run and number of rounds: the metrics of what Levenberg–Marquardt has found for the run by then, added to `known`, such a table.
+
+    Runs that are in it after as many rounds are not minimised again. `keep` is given the table after every run, so that nothing is lost on the way.
+    """
+    table = pd.DataFrame(columns=[*RUN, "rounds"]) if known is None else known
+    done = set(table.loc[table["rounds"] == max(rounds), RUN].itertuples(index=False, name=None))
+    told = {spec: {name: getattr(spec, name) for name in RUN} for spec in specs}
+    todo = [spec for spec in specs if tuple(told[spec].values()) not in done]
+    with progress_bar(len(todo) * max(rounds), progress, unit="round") as bar:
+        for spec in todo:
+            rows = []
             for number, (theta, used) in enumerate(levenberg_marquardt(spec, max(rounds), evaluations), 1):
                 if number in rounds:
-                    rows.append(told | {"status": "ok", "rounds": number, "evaluations": used} | evaluate(spec, theta))
+                    rows.append(told[spec] | {"status": "ok", "rounds": number, "evaluations": used} | evaluate(spec, theta))
                 bar.update()
-    return pd.DataFrame(rows)
+            table = pd.DataFrame(rows) if table.empty else pd.concat([table, pd.DataFrame(rows)], ignore_index=True)
+            keep(table)
+    return table

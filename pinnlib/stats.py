@@ -4,12 +4,15 @@ The difference is always linear − exp of an error, so that positive means: the
 left out in silence: what depends on it is NaN, unless `partial=True` asks for the seeds that there are.
 """
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from .named import check
 from .paths import PUBLISHED
+from .spec import RunSpec
 
 METRICS, STATUSES = ("max_ae_u", "rel_l2_u"), ("ok", "missing", "diverged", "failed")
 SETTING = ["lambda_ic", "loss", "model"]  # one family of tests
@@ -29,7 +32,8 @@ def _valued(frame, metric):
     """The runs with the metric as `value`, NaN where a run is not ok; refuses what is not one run per cell and seed."""
     run = [*CELL, "seed"]
     check("frame", list(frame), {*run, "status"} <= {*frame}, f"a table of runs with the columns {', '.join(run)}, status")
-    known = [c for c in frame.select_dtypes("number") if c not in (*run, "steps", "numerics")]
+    settings = {*run, *(field.name for field in dataclasses.fields(RunSpec)), "seconds", "numerics"}
+    known = [c for c in frame.select_dtypes("number") if c not in settings]
     check("metric", metric, metric in known, f"one of {', '.join(known)}")
     check("status", sorted(set(frame["status"])), set(frame["status"]) <= set(STATUSES), f"out of {', '.join(STATUSES)}")
     twice = frame[frame.duplicated(run)][run].to_dict("records")
@@ -175,6 +179,7 @@ def leave_one_out(frame, ks=(20, 60), metrics=METRICS, partial=False):
     table = whole[["winner", "p_holm", "n", "needed", "note"]].assign(winner_changes=0, significance_changes=0, p_holm_worst=np.nan)
     for seed in sorted(set(pairs.seed)):
         without = _verdicts(pairs.assign(exp=pairs.exp.where(pairs.seed != seed)), partial=True).set_index(TEST)
+        without["p_holm"] = without["p_raw"].where(whole["p_holm"].notna()).groupby(SETTING).transform(holm)  # what had no p gets none here
         table["winner_changes"] += without["winner"] != whole["winner"]
         table["significance_changes"] += (without["p_holm"] < LEVEL) != (whole["p_holm"] < LEVEL)
         table["p_holm_worst"] = np.fmax(table["p_holm_worst"], without["p_holm"])

@@ -9,7 +9,7 @@ import torch
 
 from .losses import LOSSES
 from .metrics import error_metrics, residual_metrics
-from .named import check
+from .named import check, is_whole
 from .progress import progress_bar
 from .spec import RunSpec, ansatz_of
 from .systems import stack
@@ -130,7 +130,7 @@ def evaluate(spec, parameters):
 def batches(specs, parts=1):
     """The specs cut into lists that train together: alike but for numbers, same seeds side by side, at most `trunk.batch` long.
 
-    Each kind of run is cut into at least `parts` lists, if it has as many runs.
+    Each kind of run is cut into lists of equal length, as nearly `parts` of them as that allows, or more.
     """
     groups = {}
     for spec in specs:
@@ -184,8 +184,8 @@ def train(specs, snapshots=(), progress=None):
     specs = [specs] if isinstance(specs, RunSpec) else list(specs)
     check("specs", specs, specs and all(isinstance(spec, RunSpec) for spec in specs), "a RunSpec or a list of at least one RunSpec")
     least = min(spec.steps for spec in specs)
-    ok = all(isinstance(u, int) and 0 <= u <= least for u in snapshots)
-    check("snapshots", snapshots, ok, f"whole numbers from 0 to steps={least}")
+    snapshots = list(snapshots)
+    check("snapshots", snapshots, all(is_whole(u, 0) and u <= least for u in snapshots), f"whole numbers from 0 to steps={least}")
     distinct, results = dict.fromkeys(specs), {}
     with progress_bar(sum(s.steps for s in distinct), progress, unit="update") as bar:
         for batch in batches(distinct):

@@ -63,6 +63,8 @@ def test_a_run_is_compared_with_the_solution_from_its_own_velocity():
     (result,) = train([hard])
     found = contrasts.own_trajectory(hard, record_of(result, {}))
     assert found["speed"] < 1e-12 and found["own_rel_l2_u"] == pytest.approx(result.metrics["rel_l2_u"])
+    table = contrasts.with_own_trajectory([spec, hard], {hard.key: record_of(result, {})})
+    assert list(table["status"]) == ["missing", "ok"] and list(table["own_rel_l2_u"].isna()) == [True, False]  # a missing run stays visible
 
 
 @pytest.mark.parametrize("loss", ["balanced", "mse"])

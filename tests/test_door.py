@@ -38,6 +38,8 @@ REFUSED = [
     ("reproduce", ["--study", "table", "--only", "03"], "--study: not with --only"),
     ("reproduce", ["--study", "table", "--only", "3"], "--study: not with --only"),  # 3 is 03, not an unknown notebook
     ("reproduce", ["--output", "build/nowhere"], "--output: there are no records in build/nowhere/data/records.*--fresh"),
+    ("reproduce", ["--save", "--profile", "smoke"], "--save: only with the repository's own records"),
+    ("reproduce", ["--save", "--output", "build/paper", "--only", "01"], "--save: only with"),
     ("reproduce", ["--study", "main"], "--study: 'main' needs --fresh or --profile smoke.*table"),
     ("sweep", ["--study", "tables"], "--study: .*'tables'.*" + ".*".join(STUDIES)),
     ("sweep", ["--model", "transformer"], "--model: .*'transformer'.*" + ".*".join(MODELS)),

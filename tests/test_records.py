@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pinnlib
-from pinnlib import RunSpec, numerics
+from pinnlib import RunSpec, numerics, stats
 from pinnlib.audit import VERDICTS, audit
 from pinnlib.grids import STUDIES, runs_of, specs_of
 from pinnlib.journal import Journal, JournalError, decode, encode, mixed_versions, record_of, result_of, table, understood
@@ -121,8 +121,13 @@ def test_a_diverged_run_is_recorded_as_such(tmp_path):
     wild = RunSpec(lambda_ic=3e38, initial_velocity=(0.0, 20.0), loss="mse", **TINY)
     report = sweep([wild, SPECS[0]], tmp_path, workers=1)
     assert report.records[wild.key]["status"] == "diverged" and wild.key in str(report) and "diverged: 1" in str(report)
-    assert runs_of([wild], report.records)["rel_l2_u"].isna().all()
+    alone = runs_of([wild], report.records)
+    assert alone["rel_l2_u"].isna().all() and stats.summary(alone, "rel_l2_u")["diverged"].tolist() == [1]
     assert sweep([wild], tmp_path, workers=1).trained == 0  # it would diverge again
+
+
+def test_a_folder_may_be_named_by_text(trained):
+    assert Journal(str(trained)).load() == Journal(trained).load()
 
 
 def test_a_missing_run_is_a_row(trained):

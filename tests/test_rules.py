@@ -98,6 +98,10 @@ def test_outcomes_after_each_number_of_rounds_that_is_asked_for(monkeypatch):
     assert list(found["rounds"]) == [1, 3] and list(found["evaluations"]) == [20, 60] and found["rel_l2_u"].nunique() == 2
     for row, (theta, _) in zip(found.to_dict("records"), (kept[0], kept[2])):
         assert row.items() >= second_order.evaluate(spec, theta).items()
+    monkeypatch.setattr(second_order, "levenberg_marquardt", lambda spec, *_: kept if spec.seed else pytest.fail("minimised again"))
+    steps = []
+    more = second_order.outcomes([spec, RunSpec(model="fixed", gate="linear", seed=1)], (1, 3), 20, known=found, keep=steps.append)
+    assert list(more["seed"]) == [0, 0, 1, 1] and len(steps) == 1 and steps[0].equals(more)
 
 
 def test_tables_and_numbers_keep_ten_digits(tmp_path):

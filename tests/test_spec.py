@@ -21,6 +21,7 @@ BAD = [
     ("gate", "exp(alpha=-1)", "alpha"),
     ("gate", "exp(beta=1)", "alpha"),
     ("gate", "exp(1)", "exp, linear"),
+    ("gate", "exp(alpha=2, alpha=3)", "exp, linear"),
     ("gate", "__import__('os')", "exp, linear"),
     ("gate", None, "exp, linear"),
     ("loss", "mae", "balanced, mse"),
@@ -71,10 +72,15 @@ def test_train_wants_specs(specs):
         pinnlib.train(specs)
 
 
-@pytest.mark.parametrize("snapshots", [(-1,), (6,), (1.5,)])
+@pytest.mark.parametrize("snapshots", [(-1,), (6,), (1.5,), (True,)])
 def test_train_wants_reachable_snapshots(snapshots):
     with pytest.raises(ValueError, match="snapshots"):
         pinnlib.train(RunSpec(steps=5), snapshots=snapshots)
+
+
+def test_snapshots_may_be_numpys_or_drawn_one_by_one():
+    (result,) = pinnlib.train(RunSpec(steps=3, points=5), snapshots=(u for u in np.array([0, 2])))
+    assert list(result.snapshots) == [0, 2]
 
 
 def test_predict_wants_finite_times():
@@ -138,11 +144,11 @@ class Wrong(Gate):
     name = "wrong"
 
     def jet(self, t):
-        value, slope = {"shifted": (t + 1, 1), "flat": (t**2, 2 * t), "crossing": (t * (5 - t), 5 - 2 * t), "blows_up": (t / (5 - t), 1 + t)}[self.kind]
+        value, slope = {"shifted": (t + 1, 1), "flat": (t**2, 2 * t), "crossing": (t * (5 - t), 5 - 2 * t), "blows_up": (t / (5 - t), 1 + t), "steep": (t**0.5, t**-0.5)}[self.kind]
         return Jet(value, slope * torch.ones_like(t), torch.zeros_like(t))
 
 
-@pytest.mark.parametrize("kind, why", [("shifted", "zero at t=0"), ("flat", "slope"), ("crossing", "zeros"), ("blows_up", "zeros")])
+@pytest.mark.parametrize("kind, why", [("shifted", "zero at t=0"), ("flat", "slope"), ("crossing", "zeros"), ("blows_up", "finite"), ("steep", "derivative")])
 def test_an_inadmissible_gate_is_refused(kind, why):
     with pytest.raises(ValueError, match=why):
         check_admissible(Wrong(kind), 10.0)

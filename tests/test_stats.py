@@ -184,6 +184,15 @@ def test_leave_one_out():
     assert table["p_holm_worst"].tolist() == pytest.approx([0.0625] * 4) and table["seeds_to_lose"].tolist() == [3] * 4
 
 
+def test_leave_one_out_gives_no_p_to_a_test_that_has_none():
+    # k = 60: differences of ranks 1…8, the third against the others. Without one of ranks 4…8 W = 3 of seven: five subsets of 2^7, p_raw = 10/2^7;
+    # Holm counts the two tests at k = 20, which lack a run, as the least significant: 4·10/2^7.
+    frame = pd.concat([both_k().query("k == 20"), runs(1 + np.array([1, 2, -3, 4, 5, 6, 7, 8]) / 10, np.ones(8), k=60.0)], ignore_index=True)
+    frame.loc[(frame.k == 20) & (frame.gate == "exp") & (frame.seed == 3), "status"] = "missing"
+    table = stats.leave_one_out(frame)
+    assert table["p_holm_worst"].tolist() == pytest.approx([np.nan, np.nan, 40 / 2**7, 40 / 2**7], nan_ok=True)
+
+
 def test_another_gate_does_not_disturb():
     frame = both_k()
     more = pd.concat([frame, frame[frame.gate == "exp"].assign(gate="exp(alpha=0.5)")], ignore_index=True)
@@ -281,6 +290,7 @@ def test_beside_published():
     [
         (lambda: stats.summary(both_k(), "accuracy"), "metric='accuracy' is not allowed: metric must be one of max_ae_u, rel_l2_u"),
         (lambda: stats.summary(both_k(), "seed"), "metric='seed'"),
+        (lambda: stats.summary(both_k().assign(lr=1e-3, seconds=2.0), "lr"), "metric='lr' is not allowed: metric must be one of max_ae_u, rel_l2_u"),
         (lambda: stats.paired(both_k().drop(columns="gate"), "max_ae_u"), "columns lambda_ic, loss, model, k, gate, seed, status"),
         (lambda: stats.summary(pd.concat([both_k(), both_k()]), "max_ae_u"), "once"),
         (lambda: stats.summary(both_k().assign(status="done"), "max_ae_u"), "status=['done'] is not allowed"),
