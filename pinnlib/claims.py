@@ -16,7 +16,7 @@ from .identities import (
 
 
 def _published_rows():
-    rule = "reproduced: same winner by median and same significance after Holm at 0.05; partly: one of the two"
+    rule = "reproduced: same winner by median and same significance after Holm at 0.05 (means are told beside); partly: one of the two"
     for row in stats.published().itertuples(index=False):
         where, name = "Appendix A.1, table", f"row-{row.lambda_ic}-{row.k}-{row.metric.split('_')[0]}"
         wording = f"λ = {row.lambda_ic}, k = {row.k}, {row.metric}: {row.winner} wins significantly"
@@ -48,7 +48,7 @@ CLAIMS = (
           kernel, "by construction"),
     Claim("dynamics", "exact", "Section 2.1", "Under a small gradient step residuals e change by -K e",
           "relative difference below 1e-3 for a step of 1e-6 over the largest eigenvalue", residual_dynamics, "first order"),
-    Claim("function-class", "exact", "Sections 1, 2.1, 4", "The gate does not change the class of functions",
+    Claim("function-class", "exact", "Sections 1, 2.1, 4", "The gate does not change the class of functions that meet the initial condition",
           "with the trunk of 32 fixed frequencies, the least-squares fit of either gate's random ansatz (20 draws, median) "
           "by the other gate's leaves less than 1e-6 of its norm", function_class, "same class"),
     Claim("growth", "semi-quantitative", "Section 2.1",
@@ -56,8 +56,9 @@ CLAIMS = (
           "norm after t = 8 over norm in (2, 4], initial parameters, k = 20 and 60, three seeds: above 2 (linear), "
           "within 0.75 to 1.25 (exp); partly: one of the two", jacobian_growth, "grows; saturates"),
     Claim("explains", "semi-quantitative", "Section 2.1, Conclusion", "How the gate reweights the kernel in time explains which gate wins",
-          "the rule of notebook 05: a kernel quantity at the start or after a tenth of the updates predicts the winner over all pairs and within k; "
-          "undecided: unclear by that rule", kernel_predicts, "argued, not measured"),
+          "some quantity of the kernel, at the start or after a tenth of the updates, has for the winner an AUC of at least 0.75 or at most 0.25 over all "
+          "pairs (k, seed), its interval clear of 0.5, and its interval within k is clear of 0.5 on the same side; not reproduced: none has either; "
+          "else undecided", kernel_predicts, "consistent with it; not measured"),
     *_published_rows(),
     Claim("reversal", "qualitative", "Abstract, Results", "The better gate is exponential at k = 20 and linear at k = 60, in both metrics",
           "winner by median as stated in all eight tests; partly: in some", reversal, "8 of 8 tests"),
@@ -68,15 +69,15 @@ CLAIMS = (
           "apart by more than a factor 2 in all four; partly: one of the two", often_at_20, "0.85 to 1.00"),
     Claim("transitional", "qualitative", "Results", "k = 30 and 50 are transitional",
           "λ = 50: the median ratio linear/exp lies strictly between those at k = 20 and 60, for both k and metrics; partly: for some",
-          transitional),
+          transitional, "no number"),
     Claim("crossovers", "qualitative", "Results, Appendix A.2", "Several further crossovers between k = 70 and 130",
-          "λ = 50: the winner by median changes at least twice from k = 60 to 130 in both metrics; partly: in one", crossovers, "multiple"),
+          "adaptive model, λ = 50: the winner by median changes at least twice from k = 60 to 130 in both metrics; partly: in one", crossovers, "multiple"),
     Claim("no-penalty", "qualitative", "Results", "Without velocity penalty the trends are similar",
           "adaptive model, k = 10 to 60, both metrics: the winner by median is that of λ = 50 everywhere; partly: in more than half",
-          same_without_penalty),
+          same_without_penalty, "no number"),
     Claim("baseline", "qualitative", "Results, Conclusion", "The baseline is more sensitive to the gate than the adaptive model",
           "λ = 50, k = 10 to 60: the median over k of the absolute median log-ratio is larger for the baseline in both metrics; "
-          "partly: in one", baseline_sensitivity),
+          "partly: in one", baseline_sensitivity, "no number"),
 )  # fmt: skip
 
 

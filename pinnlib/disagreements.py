@@ -10,6 +10,7 @@ import torch
 from . import stats
 from .identities import SPECS, _random, frequencies
 from .journal import result_of
+from .metrics import state_error
 
 
 def losses(evidence):
@@ -65,9 +66,7 @@ def _discrete_norm(evidence):
     off = []
     for spec in (s for s in evidence.specs("table") if s.seed == 0 and evidence.records.get(s.key, {}).get("status") == "ok"):
         state, truth = result_of(evidence.records[spec.key]).predict(spec.reference.t), spec.reference.q
-        angle = state["theta"] - truth[1]
-        error = (state["r"] - truth[0]) ** 2 + np.arctan2(np.sin(angle), np.cos(angle)) ** 2
-        square = np.array([error, (truth**2).sum(axis=0)])
+        square = np.array([np.square(e).sum(axis=0) for e in (state_error(spec.dynamics, state[["r", "theta"]].to_numpy().T, truth), truth)])
         (error, size), (error_t, size_t) = square.sum(axis=1), np.trapezoid(square, spec.reference.t, axis=1)
         off.append(abs(np.sqrt(error * size_t / size / error_t) - 1))
     return f"at most {100 * max(off):.2g}% of the error in {len(off)} runs" if off else "open: no run of the table with seed 0 is on record"

@@ -109,7 +109,7 @@ def _span(ks, ok, needed, diverged, failed, scope):
     return f"{where} ({ok}/{needed}{scope}{bad})"
 
 
-def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("exp", "linear"), omit=(), width=COLUMN, log=True):
+def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("exp", "linear"), omit=(), width=COLUMN):
     """Mean ± Student-t 95% interval against k, one curve per model and gate except those in `omit`, from the runs of one setting.
 
     A cell that lacks a run gets no mean: its finished runs are small crosses, one by one, and a note under the panel names it.
@@ -136,9 +136,8 @@ def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("
         cross = "+" if look["markerfacecolor"] == "white" else "x"
         label = "_runs" if drawn or runs.empty else f"{name}: single runs"
         axes.plot(runs["k"] + shift, runs[metric], cross, color=look["color"], markersize=2.6, mew=0.5, alpha=0.7, label=label)
-    if log:
-        mean, half = table["mean"], table["half_width"].fillna(0)
-        log_axis(axes, np.concatenate([mean + half, np.maximum(mean - half, mean / 3), single[metric]]))
+    mean, half = table["mean"], table["half_width"].fillna(0)
+    log_axis(axes, np.concatenate([mean + half, np.maximum(mean - half, mean / 3), single[metric]]))
     axes.set(xlim=(ks[0] - 0.55 * spacing, ks[-1] + 0.55 * spacing), ylabel=METRICS.get(metric, metric.replace("_", " ")))
     axes.set_xticks(ks, [f"{k:g}" if len(ks) < 9 or i % 2 == 0 else "" for i, k in enumerate(ks)])
     title = rf"$\lambda_\mathrm{{IC}}={frame['lambda_ic'].iloc[0]:g}$; mean ± 95% interval"

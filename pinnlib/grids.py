@@ -19,7 +19,7 @@ SGD_RATES = (3e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4)
 
 @dataclass(frozen=True)
 class Study:
-    """Both gates at every k and λ; `seeds` gives, per model, how many seeds (from 0) at most k and, after that, at the k named."""
+    """All `gates` at every k and λ; `seeds` gives, per model, how many seeds (from 0) at most k and, after that, at the k named."""
 
     title: str
     k: tuple

@@ -142,7 +142,7 @@ def function_class(_):
         target = spans[one] @ _random(20 * trunk.shape[1], 0).view(-1, 20)
         fit = spans[other] @ torch.from_numpy(np.linalg.lstsq(spans[other].numpy(), target.numpy(), rcond=None)[0])
         left[one] = float(((target - fit).norm(dim=0) / target.norm(dim=0)).median())
-    told = "; ".join(f"{100 * share:.2g}% of a random {gate} ansatz is out of reach" for gate, share in left.items())
+    told = "out of reach of the other gate: " + ", ".join(f"{100 * share:.2g}% of a random {gate} ansatz" for gate, share in left.items())
     return graded((share < 1e-6 for share in left.values()), told, reason="the two classes agree only for a trunk of any size")
 
 

@@ -3,7 +3,8 @@
 import math
 import re
 
-from .named import check
+from .gates import GATES
+from .named import check, lookup
 
 NAMES = {"rel_l2_u": "ReL2E", "max_ae_u": "MaxAE"}
 SYMBOLS = {
@@ -15,10 +16,13 @@ SYMBOLS = {
 LONE = r"(?<![\w\\'])(?<!\w\.)[krtgTDKep]'*(?!\w|\.\w)"  # a letter that stands alone is a quantity, with its primes
 EQUATION = r"(?<!\w)[krtDαλθ] = \d+(?:\.\d+)?(?![\w,.]*\w)"  # in one piece, so that no line breaks in it
 METRIC = rf"(?<!\w)(?:{'|'.join(NAMES)})(?!\w)"
-PATTERN = re.compile("|".join([METRIC, EQUATION, *map(re.escape, sorted(SYMBOLS, key=len, reverse=True)), LONE]))
+GATE = rf"(?<!\w)(?:{'|'.join(GATES)})\(\w+=[^()]+\)"  # a gate with arguments is told by its formula
+PATTERN = re.compile("|".join([METRIC, GATE, EQUATION, *map(re.escape, sorted(SYMBOLS, key=len, reverse=True)), LONE]))
 
 
 def _symbol(found):
+    if found[0].endswith(")"):
+        return f"${lookup('gate', GATES, found[0]).formula}$"
     name, *value = found[0].split(" = ")
     symbol = (NAMES | SYMBOLS).get(name, f"${name}$")
     return f"{symbol[:-1]}={value[0]}$" if value else symbol
@@ -46,12 +50,14 @@ def number(value, digits=3):
     check("value", value, math.isfinite(value), "finite: what is not known is said in words")
     if not 1e-3 <= abs(value) < 1e4:
         return power(f"{value:.{digits - 2}e}")
-    text = f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}"
+    text = f"{value:.{digits}g}" if abs(value) < 10**digits - 0.5 else f"{value:.0f}"
     return text if value > 0 else f"${text}$"
 
 
 def probability(p, bound=False):
-    """A p-value as the paper prints it: four decimals, below 1e-3 as a power of ten, below 1e-4 as "< 1e-4"."""
+    """A p-value as the paper prints it: four decimals, below 1e-3 as a power of ten, below 1e-4 as "< 1e-4"; a dash where a tie has none."""
+    if p != p:
+        return "--"
     if bound or p < 1e-4:
         return "$<10^{-4}$"
     return f"{p:.4f}" if p >= 1e-3 else power(f"{p:.1e}")
@@ -94,7 +100,7 @@ def longtable(frame, widths, caption, label):
     columns = "@{}" + "".join(rf">{{\raggedright\arraybackslash}}p{{{width}\linewidth}}" for width in widths) + "@{}"
     head = "\n".join([r"\toprule", _head(frame), r"\midrule"])
     start = rf"\begin{{longtable}}{{{columns}}}\caption{{{caption}}}\label{{{label}}}\\"
-    repeated = [head, r"\endfirsthead", head, r"\endhead", r"\bottomrule", r"\endfoot"]
+    repeated = [head, r"\endfirsthead", r"\caption[]{(continued)}\\", head, r"\endhead", r"\bottomrule", r"\endfoot"]
     body = rows(frame, r" \\ \addlinespace").removesuffix(r" \addlinespace")  # after the last row it could need a page of its own
     return "\n".join([start, *repeated, body, r"\end{longtable}"])
 
@@ -103,22 +109,26 @@ def _head(frame):
     return " & ".join(frame.columns) + r" \\"
 
 
-def gate_table(frame):
-    """The table of paired tests in the layout of the original: A is the exponential gate, B the linear one."""
-    heads = ["Setting", "$k$", "Metric", "Winner", "$n$", "mean($A$)", "mean($B$)", "frac(win)"]
+def gate_table(tables):
+    """Tables of paired tests, title → frame, in the layout of the original: A is the exponential gate, B the linear one."""
+    heads = [r"$\lambda_{\mathrm{IC}}$", "$k$", "Metric", "Winner", "$n$", "mean($A$)", "mean($B$)", "frac(win)"]
     heads += [rf"$p_{{\mathrm{{{name}}}}}$" for name in ("raw", "Holm", "1s")]
-    lines = []
-    for row in frame.to_dict("records"):
-        cells = ["noIC" if row["lambda_ic"] == 0 else f"lIC{row['lambda_ic']:g}", f"{row['k']:g}", escape(row["metric"])]
-        if row.get("note"):
-            cells += [rf"\multicolumn{{8}}{{l}}{{{escape(row['note'])}}}"]
-        else:
-            cells += [{"exp": r"$A\downarrow$", "linear": r"$B\downarrow$"}.get(row["winner"], "tie"), f"{row['n']}"]
-            cells += [f"{row['mean_exp']:.3f}", f"{row['mean_linear']:.3f}", f"{row['frac_win']:.2f}"]
-            cells += [probability(row[p], row.get(f"{p}_is_bound", False)) for p in ("p_raw", "p_holm", "p_one_sided")]
-        lines.append(" & ".join(cells) + r" \\")
-    settings = list(frame["lambda_ic"])
-    return _ruled("l c l c c c c c c c c", " & ".join(heads) + r" \\", lines, settings)
+    lines, groups = [], []
+    for title, frame in tables.items():
+        rows = frame.to_dict("records")
+        lines += [rf"\multicolumn{{{len(heads)}}}{{l}}{{\emph{{{title}}}}} \\", *(" & ".join(_tested(row)) + r" \\" for row in rows)]
+        groups += [(title, row["lambda_ic"]) for row in rows[:1] + rows]  # the title stands with the first row
+    return _ruled("l c l c c c c c c c c", " & ".join(heads) + r" \\", lines, groups)
+
+
+def _tested(row):
+    """The cells of one test."""
+    cells = [f"{row['lambda_ic']:g}", f"{row['k']:g}", escape(row["metric"])]
+    if row.get("note"):
+        return [*cells, rf"\multicolumn{{8}}{{l}}{{{escape(row['note'])}}}"]
+    cells += [{"exp": r"$A\downarrow$", "linear": r"$B\downarrow$"}.get(row["winner"], "tie"), f"{row['n']}"]
+    cells += [f"{row['mean_exp']:.3f}", f"{row['mean_linear']:.3f}", f"{row['frac_win']:.2f}"]
+    return cells + [probability(row[p], row.get(f"{p}_is_bound", False)) for p in ("p_raw", "p_holm", "p_one_sided")]
 
 
 def save(out, name, body):

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from .figures import METRICS, RED, log_axis, shades, styles
 from .metrics import state_error
 from .named import check
-from .ntk import jacobian
+from .ntk import jacobian, profile
 from .training import Result, initial_parameters, predict
 
 WIDTH, ROW, COLUMNS = 9.0, 1.9, 4  # inches, inches, panels in a row
@@ -148,7 +148,7 @@ def _motion(run, look, path, states, error, residual, sensitivity, frequencies):
     error.plot(ref.t[later], np.linalg.norm(state_error(system, q, ref.q), axis=0)[later], **look)
     residual.plot(ref.t, np.linalg.norm(r, axis=0), **look)
     times = np.linspace(0, spec.horizon, 201)[1:]
-    sensitivity.plot(times, np.linalg.norm(jacobian(spec, run.parameters, times), axis=(0, 2)), **look)
+    sensitivity.plot(times, profile(jacobian(spec, run.parameters, times)), **look)
     if run.frequencies is not None:
         initial = dataclasses.replace(run, parameters=initial_parameters(spec).numpy()).frequencies
         frequencies.axhline(0, **REFERENCE | {"linewidth": 1})

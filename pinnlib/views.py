@@ -39,6 +39,11 @@ def histories(specs, records):
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
 
+def _line(look, gate):
+    """A look without markers, in the colour of the gate."""
+    return look | {"marker": None, "color": GATE_COLOURS.get(gate, PURPLE)}
+
+
 def learning_curves(history, ks, columns=("rms_r", "rms_theta")):
     """Median over seeds, with the band that holds the middle half of them, against the update; a row per column, a panel per k."""
     names = {"rms_r": "RMS of $R_r$ [m/s²]", "rms_theta": "RMS of $R_θ$ [rad/s²]", "velocity": "velocity penalty"}
@@ -48,7 +53,7 @@ def learning_curves(history, ks, columns=("rms_r", "rms_theta")):
         for axis, k in zip(row, ks):
             for (model, gate), runs in history[history["k"] == k].groupby(["model", "gate"]):
                 low, middle, high = (runs.groupby("update")[column].quantile(q) for q in (0.25, 0.5, 0.75))
-                look = looks[model, gate] | {"marker": None, "color": GATE_COLOURS.get(gate, PURPLE)}
+                look = _line(looks[model, gate], gate)
                 axis.plot(middle.index, middle, **look, label=f"{model}, {gate} (n={runs['seed'].nunique()})")
                 axis.fill_between(middle.index, low, high, color=look["color"], alpha=0.15 if gate == "exp" else 0.3, linewidth=0)
             axis.set(yscale="log", title=f"$k={k:g}$" if i == 0 else "", xlabel="update" if i == len(columns) - 1 else "")
@@ -104,7 +109,7 @@ def frequency_shift(frequencies, ks):
     looks = styles(["adaptive"], sorted(set(frequencies["gate"])))
     for axis, k in zip(axes[0], ks):
         for gate, runs in frequencies[frequencies["k"] == k].groupby("gate"):
-            shift, look = runs["learned"] - runs["start"], looks["adaptive", gate] | {"marker": None, "color": GATE_COLOURS.get(gate, PURPLE)}
+            shift, look = runs["learned"] - runs["start"], _line(looks["adaptive", gate], gate)
             axis.plot(runs["start"], shift, ".", color=look["color"], markersize=1.5, alpha=0.35)
             middle = shift.groupby(runs["start"]).median()
             axis.plot(middle.index, middle, **look, label=f"{gate} (n={runs['seed'].nunique()})")

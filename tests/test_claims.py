@@ -39,7 +39,7 @@ def good():
     return Made(as_published)
 
 
-KERNEL = {"kernel_predicts": "yes", "kernel_clear": 3, "kernel_asked": 26, "kernel_clear_within_k": 1, "kernel_by_k_alone": 0.9}
+KERNEL = {"kernel_predicts": "yes", "kernel_clear": 3, "kernel_asked": 26, "kernel_strong": 1, "kernel_clear_within_k": 1, "kernel_by_k_alone": 0.9}
 KERNEL |= {"kernel_pairs": 240, "kernel_pairs_needed": 240, "kernel_fewest_seeds": 10}
 
 
@@ -106,7 +106,8 @@ def test_one_lacking_baseline_leaves_only_its_claim_open():
 def test_changes_of_winner_are_counted():
     zigzag = Made(lambda row: 0.05 * (2 if (row.gate == "linear") == (row.k // 10 % 2 == 0) else 1) * (1 + 0.01 * row.seed))
     found = NAMES["crossovers"].check(zigzag)
-    assert found.verdict == "reproduced" and "by median 7 in max_ae_u, 7 in rel_l2_u; by mean 7" in found.ours
+    assert found.verdict == "reproduced" and "adaptive by median 7 in max_ae_u, 7 in rel_l2_u; adaptive by mean 7" in found.ours
+    assert "fixed by median 7 in max_ae_u" in found.ours
 
 
 def test_losses_are_compared_where_both_are_complete(good):
@@ -137,6 +138,8 @@ def test_numbers_and_text_become_latex():
     assert latex.number(0.12345) == "0.123" and latex.number(5000) == "5{,}000" and latex.number(7.6e-6) == r"$7.6\times10^{-6}$"
     assert latex.number(1e-4) == "$10^{-4}$" and latex.number(-0.5) == "$-0.5$" and latex.number("50% & more") == r"50\% \& more"
     assert latex.escape("k = 20, p 1e-12") == r"$k=20$, $p$ $10^{-12}$" and latex.escape("λ = 50 at t = 2.5.") == r"$\lambda_{\mathrm{IC}}=50$ at $t=2.5$."
+    assert latex.number(999.7) == "1000" and latex.probability(float("nan")) == "--"
+    assert latex.escape("exp(alpha=2.0), linear(scale=0.1) and exp") == "$1-e^{-2t}$, $t/10$ and exp"
     assert latex.escape("r_min of gate's r") == r"$r_{\min}$ of gate's $r$" and latex.escape("g, g' and g'' in t's") == "$g$, $g'$ and $g''$ in $t$'s"
     assert latex.escape("0.1 in rel_l2_u, max_ae_u") == "0.1 in ReL2E, MaxAE" and "ReL2E" not in latex.escape("own_rel_l2_u")
     assert latex.escape("e.g. 't' at k = 1,000") == "e.g. 't' at $k$ = 1,000" and latex.escape("θ = 0.2, D = 64") == r"$\theta=0.2$, $D=64$"
@@ -157,5 +160,5 @@ def test_macro_names_have_letters_only_and_occur_once():
 
 def test_an_open_row_of_the_table_says_so():
     frame = stats.gate_tests(runs_of(specs_of("table"), {}))
-    assert latex.gate_table(frame).count("incomplete: 0 of 20 pairs") == 8
-    assert latex.gate_table(stats.published()).count(r"\downarrow") == 8
+    assert latex.gate_table({"ours": frame}).count("incomplete: 0 of 20 pairs") == 8
+    assert latex.gate_table({"ours": frame, "as published": stats.published()}).count(r"\downarrow") == 8

@@ -143,7 +143,7 @@ def test_another_record_makes_another_pdf(tmp_path):
     (tmp_path / "figures").symlink_to(ROOT / "figures")
 
     def mean(folder):
-        row = re.search(r"lIC50 & 20 & ReL2E.*", (folder / "generated" / "tests.tex").read_text(encoding="utf-8"))[0]
+        row = re.search(r"^50 & 20 & ReL2E.*", (folder / "generated" / "tests.tex").read_text(encoding="utf-8"), re.M)[0]
         return float(row.split("&")[5])
 
     assert mean(tmp_path / "paper") == pytest.approx(mean(PAPER) + 0.1, abs=2e-3)

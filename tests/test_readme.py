@@ -16,6 +16,7 @@ import torch
 
 from pinnlib import GATES, MODELS, SYSTEMS, numerics, train
 from pinnlib.contrasts import lost
+from pinnlib.grids import STUDIES, specs_of
 from pinnlib.paths import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -50,6 +51,24 @@ def test_the_table_of_gates_is_that_of_the_records():
     hard, alpha = (contrasts[contrasts["question"] == question] for question in ("hard, penalty", "alpha"))
     assert len(hard) == 8 and (hard["ratio"] < 1).all() and (hard["p_holm"] < 0.05).all()
     assert (lost(alpha)[["exp(alpha=2.0)", "exp(alpha=4.0)"]] == 0).all() and (lost(alpha) == 0).sum() == 2
+
+
+def test_its_other_numbers_are_those_of_the_records():
+    section = re.search(r"## What came out\n(.*?)\n## ", README, re.S)[1]
+    numbers = json.loads((ROOT / "data" / "numbers" / "03_statistics.json").read_text())
+    assert numbers["published_same_winner"] == numbers["published_same_significance"] == numbers["published_tests"] == 8
+    inside = numbers["published_mean_exp_inside"] + numbers["published_mean_linear_inside"]
+    assert f"{inside} of its {2 * numbers['published_tests']} means" in section
+    assert "nine tenths" in section and round(10 * numbers["basin_gap_share"]) == 9
+    ended = [numbers[f"basin_linear_{basin}_n"] for basin in ("near", "wrong", "lost")]
+    assert "(eight of twenty seeds), or lost (one" in section and ended == [11, 8, 1]
+    assert numbers["baseline_exp_over_still_low"] > 0.75  # "hardly better than standing still"
+    turned, networks = map(int, numbers["baseline_linear_turned"].split(" of "))
+    assert turned > networks / 2 and numbers["baseline_exp_turned"].startswith("0 of ")
+    ratios = json.loads((ROOT / "data" / "benchmark.json").read_text())["ratios"]
+    assert f"a spectral run is {min(ratios['adaptive'], ratios['fixed']):.0f} times" in README and f"a plain network {ratios['baseline']:.1f} times" in README
+    every = specs_of(*STUDIES)
+    assert f"{len(every):,} runs" in README and f"the {sum(spec.model == 'baseline' for spec in every)} plain networks" in README
 
 
 @pytest.fixture
