@@ -37,8 +37,8 @@ def parsers():
 
     add = verb("reproduce", "Run all notebooks on the records: figures, tables, numbers, PDF. Other verbs: ./run_all.sh --help", "./run_all.sh")
     add("--profile", choices=("paper", "smoke"), default="paper", help="paper (default), or smoke: the whole pipeline with tiny runs, in build/smoke")
-    add("--fresh", action="store_true", help="ignore the records and train from nothing, in build/fresh; resumes when started again")
-    add("--study", choices=OF_THE_STATISTICS, metavar="STUDY", help="with --fresh: train only this one, then the statistics; without: only table, to print the published tests beside ours")
+    add("--fresh", action="store_true", help="ignore the records and train from nothing, in build/fresh; resumes when started again (delete that folder to begin anew)")
+    add("--study", choices=OF_THE_STATISTICS, metavar="STUDY", help=f"with --fresh: train only this one of {', '.join(OF_THE_STATISTICS)}, then the statistics; without: only table, to print the published tests beside ours")
     add("--output", metavar="FOLDER", help="another home for records (FOLDER/data/records) and results, from the repository root (default: the repository itself, build/smoke or build/fresh)")
     add("--only", action="append", type=lambda text: text.zfill(2), choices=NUMBERS, default=[], metavar="NN", help="only this notebook; may be repeated")
     add("--workers", type=whole, metavar="N", help="local processes for training (default: one per core)")
@@ -59,6 +59,7 @@ def parsers():
     add("--sample", type=whole, default=5, metavar="N", help="how many records (default: 5)")
     add("--seed", type=int, default=0, metavar="S", help="which sample (default: 0)")
     add("--model", action="append", metavar="MODEL", help="only these; may be repeated (default: all on record)")
+    add("--here", action="store_true", help="only records that this kind of processor made: they must come out to the bit")
     add("--records", type=Path, default=RECORDS, metavar="FOLDER", help="folder of the journal (default: data/records)")
 
     verb("status", "Tell which outputs are older than what they were made from, and why; fails if there are any.")
@@ -76,9 +77,9 @@ def understood(verb, arguments):
         for name in ("workers", "scheduler"):
             if getattr(options, name) is not None and not trains:
                 parser.error(f"argument --{name}: nothing is trained here; it means something with --fresh, with --profile smoke, and to ./run_all.sh sweep")
-        home = ROOT / (options.output or "") / "data" / "records"
-        if not trains and set(options.only or NUMBERS) - {"00", "01"} and not any(home.glob("*.jsonl")):
-            parser.error(f"argument --output: there are no records in {home.relative_to(ROOT)}, which the notebooks read: put a copy of data/ there, or train with --fresh")
+        home = Path(options.output or "", "data", "records")
+        if not trains and set(options.only or NUMBERS) - {"00", "01"} and not any((ROOT / home).glob("*.jsonl")):
+            parser.error(f"argument --output: there are no records in {home}, which the notebooks read: put a copy of data/ there, or train with --fresh")
         if options.fresh and options.profile == "smoke":
             parser.error("argument --fresh: not with --profile smoke, which trains its own tiny runs")
         if options.study not in (None, "table") and not trains:
@@ -92,6 +93,7 @@ def understood(verb, arguments):
 
 def reproduce(options):
     from pinnlib import pipeline
+    from pinnlib.manifest import committed
     from pinnlib.pdf import build_pdf
 
     asked = {name: getattr(options, name) for name in ("output", "workers", "scheduler")}
@@ -101,6 +103,8 @@ def reproduce(options):
         pipeline.save_back(done)
     pdf = "not asked for" if options.no_pdf else build_pdf(options.profile, options.fresh or bool(options.output))
     print(pipeline.summary(done, pdf))
+    if not (options.fresh or options.output or options.profile == "smoke"):
+        print(committed())
     return 0
 
 
@@ -116,12 +120,11 @@ def run_sweep(options):
         records = Journal(options.records).load()
         print(f"{'study':<14} missing of needed")
         for study, part in wanted.items():
-            if part:
+            if part and study in asked:
                 print(f"{study:<14} {len(missing(part, records, options.older)):7d} of {len(part):6d}   {STUDIES[study].title}")
         todo = missing(specs, records, options.older)
         print(f"{len(todo)} of {len(specs)} distinct runs to train in {', '.join(options.study or ['all studies'])} (a run that several studies need counts once)")
-        if told := estimate(todo, records, options.workers):
-            print(told)
+        print(estimate(todo, records, options.workers))
         return 0
     done = sweep(specs, options.records, options.workers, options.scheduler, options.older)
     print(done)
@@ -135,9 +138,9 @@ def run_audit(options):
     from pinnlib.journal import Journal
     from pinnlib.numerics import fingerprint
 
+    found = audit(options.sample, options.model, options.seed, options.records, options.here)
     made = [record["made"]["fingerprint"] == fingerprint() for record in Journal(options.records).load().values()]
     print(f"{sum(made)} of {len(made)} records were made on this kind of processor ({fingerprint()})")
-    found = audit(options.sample, options.model, options.seed, options.records)
     print(found.to_string(index=False))
     for verdict in dict.fromkeys(found["verdict"]):
         print(f"{verdict}: {VERDICTS[verdict]}")

@@ -19,8 +19,8 @@ VERDICTS = {
 }
 
 
-def audit(sample=5, models=None, seed=0, folder=RECORDS, progress=None):
-    """Retrain `sample` random records (of the given models) and return one row each, with its verdict (see VERDICTS)."""
+def audit(sample=5, models=None, seed=0, folder=RECORDS, here=False, progress=None):
+    """Retrain `sample` random records (of the given models; `here`: made on this kind of processor) and return one row each, with its verdict (see VERDICTS)."""
     check("sample", sample, is_whole(sample, 1), "a whole number >= 1")
     records = Journal(folder).load()
     pool = [record for _, record in sorted(records.items()) if record["status"] != "failed"]
@@ -29,12 +29,14 @@ def audit(sample=5, models=None, seed=0, folder=RECORDS, progress=None):
     for model in models or ():
         check("model", model, model in on_record, f"one that is on record: {', '.join(on_record)}")
     pool = [record for record in pool if models is None or record["spec"]["model"] in models]
+    pool = [record for record in pool if not here or record["made"]["fingerprint"] == fingerprint()]
+    check("here", here, pool, "left out: no such record was made on this kind of processor")
     chosen = [pool[i] for i in np.random.default_rng(seed).permutation(len(pool))[: int(sample)]]
     results = train([RunSpec(**record["spec"]) for record in chosen], progress=progress)
     rows = []
     for record, result in zip(chosen, results):
         again = record_of(result, origin())
-        told = {name: record["spec"][name] for name in ("model", "gate", "k", "lambda_ic", "loss", "steps", "seed")}
+        told = {"key": record["key"]} | {name: record["spec"][name] for name in ("model", "gate", "k", "lambda_ic", "loss", "steps", "seed")}
         errors = {"recorded": record["metrics"]["rel_l2_u"], "retrained": again["metrics"]["rel_l2_u"]}
         rows.append(told | errors | {"verdict": _verdict(record, again, records)})
     return pd.DataFrame(rows)

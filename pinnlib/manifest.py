@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,6 +56,17 @@ def status(folder, notebooks):
     return found
 
 
+def committed():
+    """Whether the results in the repository are those of the last commit, in words; "" where git cannot tell."""
+    if shutil.which("git") is None:
+        return ""
+    asked = subprocess.run(["git", "status", "--porcelain", "--", "data", "figures", "paper"], cwd=ROOT, capture_output=True, text=True)
+    changed = len(asked.stdout.splitlines())
+    told = "data/, figures/ and paper/ are the committed ones, byte for byte"
+    differ = f"files in data/, figures/ and paper/ that are not as committed: {changed} (git status names them)"
+    return "" if asked.returncode else differ if changed else told
+
+
 def report():
     """Print the status of everything; 1 if something is out of date, else 0."""
     found = status(ROOT / "data" / "provenance", ROOT / "notebooks")
@@ -62,5 +75,5 @@ def report():
         for reason in reasons or ():
             print(f"    {reason}")
     late = [notebook for notebook, reasons in found.items() if reasons]
-    print("everything is current" if not late else f"./run_all.sh makes them anew: {', '.join(late)}")
+    print("everything is current (build/ is not looked at)" if not late else f"./run_all.sh makes them anew: {', '.join(late)}")
     return int(bool(late))

@@ -81,8 +81,8 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
         scheduler = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
         with _cluster(todo, int(workers), scheduler) as client:
             hands = len(client.scheduler_info(n_workers=-1)["workers"]) if client else 1
-            parts = sorted(batches(todo, max(hands, 1)), key=_cost, reverse=True)
-            with _bar(todo, len(specs), progress) as advance:
+            parts = sorted(batches(todo, max(hands, 1)), key=_cost)  # the cheapest first: a sweep that is soon stopped has kept something
+            with _bar(todo, progress) as advance:
                 finished = _on_cluster(client, parts, advance, elsewhere=bool(scheduler)) if client else _here(parts, advance)
                 try:
                     for part, records in finished:
@@ -102,10 +102,10 @@ def _cost(specs):
 
 
 @contextlib.contextmanager
-def _bar(todo, total, progress):
+def _bar(todo, progress):
     """One bar whose length is the work, not the number of runs, so that the time left is honest. Yields advance(runs, share of their work)."""
-    form = "{l_bar}{bar}| {postfix[0]:.0f}/{postfix[1]} runs [{elapsed}, {remaining} left]"
-    count = [total - len(todo), total]
+    form = "{l_bar}{bar}| {postfix[0]:.0f}/{postfix[1]} missing runs [{elapsed}, {remaining} left]"
+    count = [0, len(todo)]
     with progress_bar(_cost(todo), progress if todo else False, bar_format=form, postfix=count) as bar:
 
         def advance(part, share=1.0):
@@ -169,13 +169,14 @@ def _on_cluster(client, parts, advance, elsewhere):
 
 
 def estimate(todo, records, workers=None):
-    """How long the runs would take at the pace of the records, in words; "" where nothing is known of one of them."""
+    """How long the runs would take, in words, at the pace of the records, or of those of the repository for a model that these lack."""
     paces = {}
-    for record in records.values():
+    for record in (records if {spec.model for spec in todo} <= {r["spec"]["model"] for r in records.values()} else Journal().load()).values():
         if "seconds" in record:
             paces.setdefault(record["spec"]["model"], []).append(record["seconds"] / record["spec"]["steps"])
-    if not todo or any(spec.model not in paces for spec in todo):
-        return ""
+    unknown = sorted({spec.model for spec in todo} - set(paces))
+    if not todo or unknown:
+        return f"how long that takes is not known: no run of {', '.join(unknown)} is on record" if todo else "nothing to train"
     workers = workers or os.cpu_count()
     minutes = sum(median(paces[spec.model]) * spec.steps for spec in todo) / workers / 60
     told = "less than two minutes" if minutes < 2 else f"about {minutes:.0f} minutes" if minutes < 100 else f"about {minutes / 60:.1f} hours"

@@ -6,7 +6,7 @@ import pandas as pd
 from ipykernel.zmqshell import ZMQInteractiveShell as Shell
 
 BREAK = re.compile(r"(?<=_)(?=[^<>]*</th>.*</thead>)", re.S)  # after an underscore in a head: wide tables then fit a narrow window
-POWER = re.compile(r'<td(?: style="([^"]*)")?(?=>[^<>]*\de-\d)')  # 2.7e-05 in one piece
+POWER = re.compile(r'<td(?: style="([^"]*)")?(?=>[^<>]{0,20}\de-\d[^<>]{0,10}</td>)')  # 2.7e-05 in one piece, but not a sentence around it
 CENTRE = ' style="text-align: center;"'
 LEFT = ' style="text-align: left;"'  # at every cell: a style sheet would be taken away from a notebook that is not trusted yet
 

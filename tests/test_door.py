@@ -40,6 +40,7 @@ REFUSED = [
     ("reproduce", ["--output", "build/nowhere"], "--output: there are no records in build/nowhere/data/records.*--fresh"),
     ("reproduce", ["--save", "--profile", "smoke"], "--save: only with the repository's own records"),
     ("reproduce", ["--save", "--output", "build/paper", "--only", "01"], "--save: only with"),
+    ("reproduce", ["--output", "/nowhere"], "--output: there are no records in /nowhere/data/records"),
     ("reproduce", ["--study", "main"], "--study: 'main' needs --fresh or --profile smoke.*table"),
     ("sweep", ["--study", "tables"], "--study: .*'tables'.*" + ".*".join(STUDIES)),
     ("sweep", ["--model", "transformer"], "--model: .*'transformer'.*" + ".*".join(MODELS)),

@@ -137,6 +137,20 @@ def test_status_names_what_changed(tmp_path, monkeypatch):
     assert manifest.stale(told) == ["code.py changed", "in.csv is gone", "records changed", "out.csv altered since it was made"]
 
 
+def test_whether_the_results_are_the_committed_ones_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(manifest, "ROOT", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert manifest.committed() == ""  # no repository
+    for name in ("data", "figures", "paper"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a").write_text("1")
+    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    assert manifest.committed().endswith("byte for byte")
+    (tmp_path / "data" / "a").write_text("2")
+    assert "not as committed: 1 " in manifest.committed()
+
+
 def test_what_is_made_from_stale_outputs_is_stale_too(tmp_path, monkeypatch):
     monkeypatch.setattr(manifest, "ROOT", tmp_path)
     (tmp_path / "notebooks").mkdir()

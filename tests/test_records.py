@@ -285,14 +285,19 @@ def test_how_long_the_missing_runs_would_take():
     records = {str(seconds): {"spec": {"model": "fixed", "steps": 100}, "seconds": seconds} for seconds in (1.0, 6.0, 60.0)}
     todo = [RunSpec(model="fixed", steps=1000, seed=seed) for seed in range(2 * os.cpu_count())]
     assert estimate(todo, records).startswith("about 2 minutes with ") and estimate(todo * 100, records).startswith("about 3.3 hours with ")
-    assert estimate(todo, records, 100).startswith("less than two minutes with 100") and estimate([*todo, RunSpec()], records) == "" == estimate([], records)
+    assert estimate(todo, records, 100).startswith("less than two minutes with 100") and estimate([], records) == "nothing to train"
+    assert estimate([*todo, RunSpec()], records, 2).endswith("at the pace of the records")  # of the repository's own, which have every model
+    known = {key: record for key, record in Journal().load().items() if record["spec"]["model"] == "adaptive"}
+    expected = sum(np.median([r["seconds"] / r["spec"]["steps"] for r in known.values()]) * 1000 for _ in range(2000)) / 60
+    assert estimate([RunSpec(steps=1000, seed=seed) for seed in range(2000)], {}, 1).startswith(f"about {expected:.0f} minutes")
 
 
 # Audit
 
 
 def test_audit_confirms_good_records_and_finds_a_forged_one(trained, tmp_path):
-    assert set(audit(4, folder=trained)["verdict"]) == {"identical"}
+    found = audit(4, folder=trained, here=True)
+    assert set(found["verdict"]) == {"identical"} and set(found["key"]) <= set(Journal(trained).load())
     forged = Journal(trained).load()[SPECS[0].key]
     forged["metrics"]["rel_l2_u"] *= 0.9
     with Journal(tmp_path).writing() as writer:
@@ -325,6 +330,8 @@ def test_audit_of_another_machines_records_compares_distributions(tmp_path):
     with Journal(tmp_path / "there").writing() as writer:
         writer.append(records)
     assert set(audit(3, folder=tmp_path / "there")["verdict"]) == {"identical"}  # the bits are the same, whoever made them
+    with pytest.raises(ValueError, match="no such record was made on this kind of processor"):
+        audit(3, folder=tmp_path / "there", here=True)
     for record in records:
         record["seconds"], record["parameters_sha256"] = 0, "0" * 16
     with Journal(tmp_path / "other-bits").writing() as writer:

@@ -34,6 +34,7 @@ def test_whole_numbers_have_no_point_and_powers_do_not_break():
     assert re.findall(r">([\d.]+|NaN)<", told) == ["10", "20", "20", "1", "0.5", "60", "2", "NaN"] and told.count(tables.CENTRE) == 1
     assert frame.columns[0] == ("a", 10.0) and frame.iloc[0, 0] == 1.0 and frame.dtypes.iloc[0] == float  # the frame itself is as it was
     assert '<td style="white-space: nowrap;">2.7e-05</td>' in tables.html(pd.DataFrame({"p": ["2.7e-05", "-0.1"]}))
+    assert "nowrap" not in tables.html(pd.DataFrame({"rule": ["relative difference below 1e-10 in double precision"]}))
     assert '<td style="text-align: left;white-space: nowrap;">&lt;1.0e-04</td>' in tables.html(pd.DataFrame({"p": ["<1.0e-04"]}))
 
 
