@@ -116,16 +116,17 @@ def run_sweep(options):
     wanted = {study: [s for s in specs_of(study) if not options.model or s.model in options.model] for study in STUDIES}
     asked = options.study or STUDIES
     specs = list(dict.fromkeys(spec for study in asked for spec in wanted[study]))
+    records = Journal(options.records).load()
+    todo = missing(specs, records, options.older)
+    told = f"{len(todo)} of {len(specs)} distinct runs to train: {estimate(todo, records, options.workers)}"
     if options.dry_run:
-        records = Journal(options.records).load()
         print(f"{'study':<14} missing of needed")
         for study, part in wanted.items():
             if part and study in asked:
                 print(f"{study:<14} {len(missing(part, records, options.older)):7d} of {len(part):6d}   {STUDIES[study].title}")
-        todo = missing(specs, records, options.older)
-        print(f"{len(todo)} of {len(specs)} distinct runs to train in {', '.join(options.study or ['all studies'])} (a run that several studies need counts once)")
-        print(estimate(todo, records, options.workers))
+        print(f"{told} (a run that several studies need counts once)")
         return 0
+    print(told, flush=True)
     done = sweep(specs, options.records, options.workers, options.scheduler, options.older)
     print(done)
     table = export(options.records, RUNS_CSV if options.records.resolve() == RECORDS.resolve() else options.records / "runs.csv")

@@ -26,7 +26,7 @@ from .training import train_batch
 SETTINGS = ("model", "k", "lambda_ic", "loss", "seed")  # fields of a RunSpec with a control of their own, besides the gate
 STIFFNESSES = tuple(float(k) for k in range(5, 155, 5))
 PENALTIES = (0.0, 1.0, 5.0, 10.0, 50.0, 100.0, 500.0)
-FACTORS = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # a gate's numbers are offered at these multiples of their defaults
+FACTORS = (0.1, 0.25, 0.5, 1, 2, 4, 10)  # a gate's numbers are offered at these multiples of their defaults
 NAMES = {"alpha": "α", "lambda_ic": "λ_IC"}
 ALONE = "nothing"
 VIEW = "application/vnd.jupyter.widget-view+json"

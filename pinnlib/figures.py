@@ -116,6 +116,8 @@ def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("
     """
     for setting in ("lambda_ic", "loss", "steps"):
         check(setting, sorted(set(frame[setting])), frame[setting].nunique() == 1, "one and the same for all runs of a panel")
+    known = sorted(set(frame["gate"]))
+    check("gates", list(gates), set(gates) <= set(known), f"out of those of the runs, written as there: {', '.join(known)}")
     looks = {pair: look for pair, look in styles(models, gates).items() if pair not in omit}
     frame = frame[[pair in looks for pair in zip(frame["model"], frame["gate"])]]
     table = summary(frame, metric)
@@ -128,7 +130,8 @@ def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("
     figure = plt.figure(figsize=(width, total))
     axes = figure.add_axes((left / width, below / total, 1 - (left + right) / width, inside / total))
     spacing = np.diff(ks).min() if len(ks) > 1 else 1.0
-    for (pair, look), shift in zip(looks.items(), spacing * np.linspace(-0.25, 0.25, len(looks))):
+    reach = min(0.25, 0.05 * (len(looks) - 1)) * spacing  # the curves of one k stand side by side
+    for (pair, look), shift in zip(looks.items(), np.linspace(-reach, reach, len(looks))):
         means, runs = (rows[(rows["model"] == pair[0]) & (rows["gate"] == pair[1])] for rows in (table, single))
         bars = {"elinewidth": 0.8, "capsize": 1.5, "capthick": 0.8}
         name, drawn = ", ".join(pair), means["mean"].notna().any()

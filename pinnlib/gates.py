@@ -102,10 +102,19 @@ GATES = {kind.name: kind for kind in (Exponential, Linear, Tanh, Rational)}
 
 @lru_cache(maxsize=None)
 def check_admissible(gate, horizon):
-    """Refuse a gate that does not hold the initial position, fixes the velocity, or vanishes (or is not finite) on (0, horizon]."""
-    g, slope, _ = jet = gate.jet(torch.linspace(0, horizon, 10_001, dtype=torch.float64))
+    """Refuse a gate that does not hold the initial position, fixes the velocity, vanishes (or is not finite) on (0, horizon], or whose derivatives
+    are not those of its value.
+    """
+    with torch.enable_grad():
+        t = torch.linspace(0, horizon, 10_001, dtype=torch.float64, requires_grad=True)
+        told = gate.jet(t)
+        true = [torch.autograd.grad(order.sum(), t, retain_graph=True)[0] if order.requires_grad else torch.zeros_like(t) for order in told[:2]]
+    g, slope, second = (order.detach() for order in told)
     check("gate", str(gate), g[0] == 0, f"zero at t=0, but g(0)={float(g[0]):.3g}")
     check("gate", str(gate), slope[0] != 0, "of non-zero slope at t=0, but g'(0)=0")
-    finite, inside = all(bool(torch.isfinite(order).all()) for order in jet), g[1:] * torch.sign(slope[0])
+    finite = all(bool(torch.isfinite(order).all()) for order in (g, slope, second))
     check("gate", str(gate), finite, f"finite on [0, {horizon}], and so its first and second derivative")
-    check("gate", str(gate), bool((inside > 0).all()), f"free of zeros on (0, {horizon}]")
+    check("gate", str(gate), bool((g[1:] * torch.sign(slope[0]) > 0).all()), f"free of zeros on (0, {horizon}]")
+    for name, given, right in zip(("first", "second"), (slope, second), true):
+        off = ((given - right).abs() > 1e-6 * (right.abs() + right.abs().mean())) & right.isfinite()
+        check("gate", str(gate), not off.any(), f"a gate whose {name} derivative is that which automatic differentiation finds")

@@ -97,6 +97,7 @@ def specs_of(*studies, seeds=None, steps=None):
     from .named import check, is_whole
 
     check("seeds", seeds, seeds is None or is_whole(seeds, 1), "a whole number >= 1, or None for all")
+    check("steps", steps, steps is None or is_whole(steps, 1), "a whole number >= 1, or None for those of the study")
     for study in studies:
         check("study", study, study in STUDIES, f"one of {', '.join(STUDIES)}")
     return list(dict.fromkeys(spec for study in studies for spec in STUDIES[study].specs(seeds, steps)))
@@ -105,7 +106,9 @@ def specs_of(*studies, seeds=None, steps=None):
 def runs_of(specs, records):
     """One row per spec, as `journal.table` gives it; a run without a record is there too, with status "missing"."""
     from .journal import table
+    from .named import check
 
+    check("records", type(records).__name__, isinstance(records, dict), "records by key, as Journal(folder).load() and sweep(…).records are")
     found = {spec.key: records[spec.key] for spec in specs if spec.key in records}
     absent = {s.key: {"key": s.key, "spec": asdict(s), "status": "missing", "numerics": None} for s in specs if s.key not in records}
     return table(found | absent)

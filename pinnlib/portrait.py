@@ -102,7 +102,7 @@ def portrait(runs, problem=None):
         learning.plot(run.history["update"], rms, **look)
     for axis in (error, residual, sensitivity):
         axis.set(xlabel=TIME, xlim=(0, specs[0].horizon))
-    error.set(ylabel="error of the state", yscale="log")
+    error.set(ylabel=f"error of ({', '.join(names)})", yscale="log")
     residual.set(ylabel=r"residual $\|R(t)\|$", yscale="log")
     sensitivity.set(ylabel=r"sensitivity $\|J_R(t)\|$", ylim=(0, None))
     frequencies.set(xlabel="initial frequency [rad/s]", ylabel="learned − initial [rad/s]")
@@ -190,5 +190,5 @@ def against_k(axis, frame, metric, chosen=()):
     axis.plot(ringed["x"], ringed[metric], "o", markersize=9, markerfacecolor="none", color="black")
     axis.set(xlabel="spring stiffness $k$ [N/m]", ylabel=METRICS[metric], xticks=np.unique(frame["k"]))
     log_axis(axis, frame[metric].to_numpy(dtype=float))
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(looks), title="lines: means over seeds; points: single runs")
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(looks)), title="lines: means over seeds; points: single runs; ringed: what the other tab shows")
     return frame

@@ -1,6 +1,7 @@
 """Train what is missing, on as many cores or machines as there are, and keep every finished run."""
 
 import contextlib
+import multiprocessing
 import os
 import sys
 import uuid
@@ -12,6 +13,7 @@ from .named import Told, check, is_whole
 from .numerics import NUMERICS, origin
 from .paths import RECORDS, RUNS_CSV
 from .progress import progress_bar
+from .spec import RunSpec
 from .training import batches, train_batch
 
 
@@ -72,8 +74,11 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
 
     `workers`: local processes (default: one per core; 1 trains in this process). `scheduler`: address of a running
     Dask scheduler to use instead (default: DASK_SCHEDULER_ADDRESS, if set). `older`: also retrain what older numerics made.
+    A script that uses several workers calls it under `if __name__ == "__main__":`.
     """
-    specs, workers = list(dict.fromkeys(specs)), os.cpu_count() if workers is None else workers
+    if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker that is starting imports the script that started it
+        raise SweepError("a script that sweeps with several workers is run by each of them too: put the call under `if __name__ == \"__main__\":`")
+    specs, workers = list(dict.fromkeys([specs] if isinstance(specs, RunSpec) else specs)), os.cpu_count() if workers is None else workers
     check("workers", workers, is_whole(workers, 1), "a whole number >= 1")
     with Journal(folder).writing() as journal:
         report = Report(len(specs), set_aside=journal.damaged)

@@ -80,6 +80,13 @@ def test_a_cell_that_lacks_a_run_has_no_mean_and_is_named(runs, status, told):
     assert "Incomplete" in texts(figure) and told in texts(figure)
 
 
+def test_a_gate_that_no_run_has_is_refused_and_curves_stay_close_to_their_k(runs):
+    with pytest.raises(ValueError, match="gates=.*exp\\(alpha=2\\).*out of those of the runs, written as there: exp, linear"):
+        error_vs_k(runs, "rel_l2_u", gates=["exp", "exp(alpha=2)"])
+    two = error_vs_k(runs[runs["k"].isin([20, 60])], "rel_l2_u", models=["adaptive"])
+    assert [line.get_xdata().tolist() for line in (c.lines[0] for c in two.axes[0].containers)] == [[18, 58], [22, 62]]
+
+
 def test_many_incomplete_cells_are_told_briefly(runs):
     for i, k in enumerate(range(10, 70, 10)):
         runs = lose(runs, "adaptive", "linear", k, range(i + 1), "missing")

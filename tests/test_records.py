@@ -70,6 +70,13 @@ def test_a_smoke_test_shrinks_every_cell():
     assert {s.seed for s in specs} == {0, 1} and {s.steps for s in specs} == {7} and len(specs) == 3 * 6 * 2 * 2
 
 
+def test_a_study_of_no_updates_and_records_that_are_a_folder_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="steps=0 is not allowed: steps must be a whole number >= 1"):
+        specs_of("main", steps=0)
+    with pytest.raises(ValueError, match="records='PosixPath'.*Journal"):
+        runs_of([RunSpec()], tmp_path)
+
+
 def test_an_unknown_study_is_refused():
     with pytest.raises(ValueError, match="study='tables'.*main"):
         specs_of("tables")

@@ -144,11 +144,11 @@ class Wrong(Gate):
     name = "wrong"
 
     def jet(self, t):
-        value, slope = {"shifted": (t + 1, 1), "flat": (t**2, 2 * t), "crossing": (t * (5 - t), 5 - 2 * t), "blows_up": (t / (5 - t), 1 + t), "steep": (t**0.5, t**-0.5)}[self.kind]
+        value, slope = {"shifted": (t + 1, 1), "flat": (t**2, 2 * t), "crossing": (t * (5 - t), 5 - 2 * t), "blows_up": (t / (5 - t), 1 + t), "steep": (t**0.5, t**-0.5), "bent": (t + t**2, 1), "careless": (t + t**2, 1 + 2 * t)}[self.kind]
         return Jet(value, slope * torch.ones_like(t), torch.zeros_like(t))
 
 
-@pytest.mark.parametrize("kind, why", [("shifted", "zero at t=0"), ("flat", "slope"), ("crossing", "zeros"), ("blows_up", "finite"), ("steep", "derivative")])
+@pytest.mark.parametrize("kind, why", [("shifted", "zero at t=0"), ("flat", "slope"), ("crossing", "zeros"), ("blows_up", "finite"), ("steep", "derivative"), ("bent", "first derivative"), ("careless", "second derivative")])
 def test_an_inadmissible_gate_is_refused(kind, why):
     with pytest.raises(ValueError, match=why):
         check_admissible(Wrong(kind), 10.0)

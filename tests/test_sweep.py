@@ -152,6 +152,13 @@ def test_nobody_at_the_scheduler_is_said_plainly(tmp_path, monkeypatch):
         sweep(SPECS[:1], tmp_path, scheduler="tcp://127.0.0.1:1")
 
 
+def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("from pathlib import Path\nfrom pinnlib import RunSpec\nfrom pinnlib.sweep import sweep\nsweep([RunSpec(steps=2, points=5, seed=s) for s in (0, 1)], Path(__file__).parent / 'mine', workers=2)\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert 'put the call under `if __name__ == "__main__":`' in done.stderr
+
+
 def test_the_bar_counts_work_and_runs(tmp_path, capsys):
     specs = [RunSpec(steps=5, points=20, seed=s) for s in range(3)]
     sweep(specs[:1], tmp_path, workers=1)
