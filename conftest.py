@@ -4,9 +4,9 @@ import signal
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from pinnlib.progress import TERMINAL
+from pinnlib.progress import HEADLESS
 
-os.environ.setdefault(TERMINAL, "off")  # no progress bars in what nbval compares
+os.environ.setdefault(HEADLESS, "quiet")  # no progress bars in what nbval compares
 signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run in the background it is ignored, and by all they start
 
 # Notebooks write data, figures and tables, which each other and these read: they share a worker.

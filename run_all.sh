@@ -9,8 +9,9 @@ usage: ./run_all.sh [verb] [options]
 
   (no verb)                 reproduce: run all notebooks on the records; figures, tables, numbers, PDF
       --profile smoke           the whole pipeline with tiny runs of its own, in build/smoke
-      --fresh                   train from nothing into build/fresh; resumes when started again (delete it to begin anew)
-      --study table             only the statistics (with --fresh: training those runs), published values beside ours;
+      --fresh                   train from nothing into build/fresh: hours, a bar tells how many; resumes when started again
+                                (delete build/fresh to begin anew)
+      --study table             only the statistics (with --fresh: training those runs, minutes), published values beside ours;
                                 with --fresh also main, no_penalty, expanded or as_written
       --only NN                 only that notebook (may be repeated)
       --workers N, --scheduler ADDRESS   where to train

@@ -17,6 +17,7 @@ sys.path.pop(0)  # this folder: from here on its modules are those of the packag
 
 NUMBERS = sorted(path.name[:2] for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
 OF_THE_STATISTICS = ("table", "main", "no_penalty", "expanded", "as_written")  # what notebook 03 reads
+ENDS = (signal.SIGINT, signal.SIGTERM)
 MODELS = list(dict.fromkeys(model for study in STUDIES.values() for model in study.seeds))
 
 
@@ -111,14 +112,15 @@ def reproduce(options):
 def run_sweep(options):
     from pinnlib.grids import specs_of
     from pinnlib.journal import Journal, mixed_versions
-    from pinnlib.sweep import estimate, export, missing, sweep
+    from pinnlib.pace import Pace
+    from pinnlib.sweep import export, missing, sweep
 
     wanted = {study: [s for s in specs_of(study) if not options.model or s.model in options.model] for study in STUDIES}
     asked = options.study or STUDIES
     specs = list(dict.fromkeys(spec for study in asked for spec in wanted[study]))
     records = Journal(options.records).load()
     todo = missing(specs, records, options.older)
-    told = f"{len(todo)} of {len(specs)} distinct runs to train: {estimate(todo, records, options.workers)}"
+    told = f"{len(todo)} of {len(specs)} distinct runs to train: {Pace(records).told(todo, options.workers)}"
     if options.dry_run:
         print(f"{'study':<14} missing of needed")
         for study, part in wanted.items():
@@ -160,14 +162,23 @@ def do(verb, options):
         return 2
 
 
+def stop(*_):
+    """Ctrl-C and SIGTERM alike: kernels and workers are shut down, which takes seconds in which nothing may disturb."""
+    for name in ENDS:
+        signal.signal(name, signal.SIG_IGN)
+    print("\nstopping …", file=sys.stderr, flush=True)
+    raise KeyboardInterrupt
+
+
 def main(verb, *arguments):
     options = understood(verb, arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended as by Ctrl-C: kernels and workers are shut down
+    for name in ENDS:
+        signal.signal(name, stop)
     try:
         return report() if verb == "status" else do(verb, options)
     except KeyboardInterrupt:
         logging.getLogger("asyncio").disabled = True  # it would print how the notebook's cell was interrupted, pages of it
-        then = {"sweep": "; the same command goes on from here", "reproduce": "; started again, training goes on from here, notebooks begin anew"}
+        then = {"sweep": "; the same command goes on from here", "reproduce": "; started again, the notebooks begin anew and training goes on from the runs kept"}
         print(f"run_all.sh: stopped{then.get(verb, '')}", file=sys.stderr)
         return 130
 

@@ -15,10 +15,10 @@ from .figures import SPARE_GATES, SPARE_MODELS
 from .gates import GATES
 from .losses import LOSSES
 from .models import MODELS
-from .named import check
+from .named import check, real_fields
 from .paths import RECORDS
 from .portrait import label, portrait
-from .progress import TERMINAL
+from .progress import HEADLESS
 from .shelf import Shelf
 from .spec import RunSpec
 from .training import train_batch
@@ -50,12 +50,12 @@ class Explorer:
         self._stop, self._lock, self._said, self._quiet = threading.Event(), threading.RLock(), "", False
         self.controls = {
             "model": widgets.Dropdown(options=[*MODELS]),
-            "gate": widgets.Dropdown(options=[*GATES]),
             "k": widgets.SelectionSlider(options=_choices(STIFFNESSES), continuous_update=False),
             "lambda_ic": widgets.SelectionSlider(options=_choices(PENALTIES), continuous_update=False),
             "loss": widgets.Dropdown(options=[*LOSSES]),
             "seed": widgets.SelectionSlider(options=_choices(range(20)), continuous_update=False),
             "beside": widgets.Dropdown(options=[ALONE, *GATES], value=beside),
+            "gate": widgets.Dropdown(options=[*GATES]),  # the last: its sliders come and go after it
         }
         self.numbers = {}  # the chosen gate's own fields → their sliders
         self.picture, self.status = widgets.Image(format="png", width="100%"), widgets.HTML()
@@ -108,15 +108,13 @@ class Explorer:
     def _offer(self, gate):
         """Sliders for the numbers of a gate, none if it has none."""
         self._gate, self.numbers = gate, {}
-        for field in dataclasses.fields(gate):
-            if isinstance(field.default, float):
-                value, usual = getattr(gate, field.name), [float(f"{(field.default or 1) * factor:.6g}") for factor in FACTORS]
-                slider = widgets.SelectionSlider(options=_choices((field.default, *usual), value), value=value, continuous_update=False)
-                slider.description, slider.layout = NAMES.get(field.name, field.name), self.controls["gate"].layout
-                slider.observe(self._changed, "value")
-                self.numbers[field.name] = slider
-        first, second, *rest = self.controls.values()
-        self.panel.children = (first, second, *self.numbers.values(), *rest)
+        for field in real_fields(gate):
+            value, usual = getattr(gate, field.name), [float(f"{(field.default or 1) * factor:.6g}") for factor in FACTORS]
+            slider = widgets.SelectionSlider(options=_choices((field.default, *usual), value), value=value, continuous_update=False)
+            slider.description, slider.layout = NAMES.get(field.name, field.name), self.controls["gate"].layout
+            slider.observe(self._changed, "value")
+            self.numbers[field.name] = slider
+        self.panel.children = (*self.controls.values(), *self.numbers.values())
 
     def _changed(self, change):
         if not self._quiet:
@@ -187,7 +185,7 @@ class Explorer:
         run = self.shelf.find(self.spec)
         numbers = "" if run is None else "\n" + pd.Series(run.metrics).astype(float).round(4).to_string()
         still = {"text/plain": self.shelf.told(self.spec) + numbers, "image/png": base64.b64encode(self.picture.value).decode()}
-        return still if TERMINAL in os.environ else still | {VIEW: self.box._repr_mimebundle_()[VIEW]}
+        return still if HEADLESS in os.environ else still | {VIEW: self.box._repr_mimebundle_()[VIEW]}
 
 
 def _choices(usual, *more):

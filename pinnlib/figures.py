@@ -163,7 +163,7 @@ def _notes(table, width):
     lacking = incomplete(table)
     notes = [f"Incomplete, no mean drawn (crosses: single runs; finished/needed): {lacking}."] if lacking else []
     few = (table["complete"] & (table["needed"] < FEWEST)).any()
-    notes += [f"Too few seeds (n < {FEWEST}): the interval is wide, and one seed has no interval."] if few else []
+    notes += [f"Too few seeds (n < {FEWEST}): the interval is wide; a single seed would have none."] if few else []
     return [line for note in notes for line in textwrap.wrap(note, round(20 * width))]
 
 

@@ -143,12 +143,16 @@ class Journal:
         """Hold the journal for writing, alone: damaged lines are set aside first. Yields a Writer."""
         with _clear_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = open(self.folder / ".lock", "a")
+            lock = open(self.folder / ".lock", "a+")
         with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise JournalError(f"another sweep is writing to {self.folder}; wait for it or stop it, then start again") from None
+                lock.seek(0)
+                raise JournalError(f"another sweep, process {lock.read() or 'unknown'}, is writing to {self.folder}; wait for it or stop it, then start again") from None
+            with _clear_errors(self.folder):
+                lock.truncate(0)
+                print(os.getpid(), end="", file=lock, flush=True)
             yield Writer(self)
 
 

@@ -22,7 +22,6 @@ class Trunk(Named):
     """An unconstrained network t → (components,) whose parameters are one flat row per run."""
 
     batch = 32  # how many runs of this trunk train fastest together
-    cost = 1.0  # time of an update, relative to a spectral trunk's
 
     def shapes(self, components):
         """Name → shape of every block of parameters, in the order in which they lie in the row."""
@@ -114,7 +113,6 @@ class MLP(Trunk):
     depth: int = 3
     name = "baseline"
     batch = 2  # its matrix products fill a core by themselves; two share the rest
-    cost = 70.0
 
     def __post_init__(self):
         for field in ("hidden", "depth"):

@@ -29,14 +29,19 @@ def is_whole(value, least):
     return is_number(value) and value == int(value) and value >= least
 
 
+def real_fields(thing):
+    """The fields of a dataclass that are annotated as real numbers."""
+    return [f for f in dataclasses.fields(thing) if f.type in (float, "float")]
+
+
 class Named:
     """Mixin of frozen dataclasses: `str(x)` is `name`, or `name(field=value)` for the fields that differ from their default."""
 
     name: str
 
     def __post_init__(self):
-        for f in dataclasses.fields(self):  # one form for equal numbers: alpha=2 and alpha=2.0 are the same object and the same text
-            if isinstance(f.default, float) and is_number(getattr(self, f.name)):
+        for f in real_fields(self):  # one form for equal numbers: alpha=2 and alpha=2.0 are the same object and the same text
+            if is_number(getattr(self, f.name)):
                 object.__setattr__(self, f.name, float(getattr(self, f.name)) + 0.0)
 
     def __str__(self):

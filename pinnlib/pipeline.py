@@ -15,7 +15,7 @@ from .manifest import relative
 from .named import Told, check
 from .page import page
 from .paths import NOTEBOOKS, ROOT
-from .progress import TERMINAL
+from .progress import HEADLESS
 
 # Profile → parameters for every notebook that has them. "paper" is the notebooks' own defaults.
 PROFILES = {
@@ -27,6 +27,11 @@ Trained on another kind of processor than the records of the repository, these r
 digits: at k = 20 other seeds end on the wrong trajectory, which moves means, shares and ratios of the linear gate.
 data/statistics_beside_published.csv has the same table for the records.
 """
+KERNEL = [
+    "--log-level=50",
+    "--IPKernelApp.capture_fd_output=False",  # its own stderr is ours: there its bars go
+    "--IPKernelApp.exec_lines=import logging; logging.getLogger('asyncio').disabled = True",  # it would tell, there too, what a kernel left undone that is stopped
+]
 FRESH = {"output": "build/fresh", "train_missing": True}
 
 
@@ -82,7 +87,7 @@ def place_of(parameters, profile="paper"):
 
 def run(steps, profile="paper", say=print):
     """Execute the steps; returns [(notebook, executed copy, parameters, seconds)]."""
-    os.environ.setdefault(TERMINAL, os.ttyname(2) if os.isatty(2) else "off")
+    os.environ.setdefault(HEADLESS, "yes")
     done = []
     for i, (notebook, parameters) in enumerate(steps, 1):
         folder = place_of(parameters, profile)
@@ -90,7 +95,7 @@ def run(steps, profile="paper", say=print):
         executed, began = folder / notebook.name, time.monotonic()
         say(f"[{i}/{len(steps)}] {notebook.stem}  {', '.join(f'{name}={value}' for name, value in parameters.items())}".rstrip())
         try:
-            options = {"kernel_name": "python3", "progress_bar": False, "cwd": str(ROOT), "extra_arguments": ["--log-level=50"]}
+            options = {"kernel_name": "python3", "progress_bar": False, "cwd": str(ROOT), "extra_arguments": KERNEL}
             papermill.execute_notebook(str(notebook), str(executed), parameters, **options)
         except PapermillExecutionError as error:
             where = f"{notebook.stem}, cell {error.cell_index + 1} (In [{error.exec_count}])"

@@ -1,4 +1,4 @@
-"""A progress bar, where a person is watching: a terminal, a live notebook, or the terminal behind a headless notebook."""
+"""A progress bar where a person is watching, a terminal or a live notebook; a line a minute where it goes to a file or a pipe."""
 
 import contextlib
 import os
@@ -6,22 +6,41 @@ import sys
 
 from tqdm import tqdm
 
-TERMINAL = "PINNLIB_TERMINAL"  # a headless notebook's bar goes to this device instead of into its saved output; "off": nowhere
+HEADLESS = "PINNLIB_HEADLESS"  # set where a notebook runs without a reader: its bars go past it, to the stderr of the process; "quiet": nowhere
+
+
+class Lines(tqdm):
+    """Every state of the bar on a line of its own."""
+
+    @staticmethod
+    def status_printer(file):
+        return lambda text: print(text, file=file, flush=True)
 
 
 @contextlib.contextmanager
 def progress_bar(total, progress=None, **options):
-    """tqdm, shown if `progress`, or if that is None and somebody is watching."""
-    device = os.environ.get(TERMINAL)
-    with contextlib.ExitStack() as stack:
-        file = stack.enter_context(open(device, "w")) if device and device != "off" else sys.stderr
-        live = device is None and "ipykernel" in sys.modules  # a notebook with somebody in front of it
-        shown = live or (device != "off" and file.isatty()) if progress is None else progress
-        kind = _in_notebook() if live and shown else tqdm
-        yield stack.enter_context(kind(total=total, file=file, disable=not shown, mininterval=0.2 if live else 1, **options))
+    """tqdm; `progress`: True or False to have it shown at once or not at all, wherever it goes."""
+    headless = os.environ.get(HEADLESS)
+    live = headless is None and "ipykernel" in sys.modules  # a notebook with somebody in front of it
+    with told() as file:
+        if live:
+            from tqdm.notebook import tqdm as kind  # needs widgets, which nobody but a notebook has
+
+            options["mininterval"] = 0.2
+        elif progress or file.isatty():
+            kind, options["mininterval"] = tqdm, 1
+        else:
+            kind, options = Lines, options | {"mininterval": 60, "delay": 60}
+        shown = headless != "quiet" if progress is None else progress
+        with kind(total=total, file=file, disable=not shown, miniters=0, **options) as bar:
+            yield bar
 
 
-def _in_notebook():
-    from tqdm.notebook import tqdm as bar  # needs widgets, which nobody but a notebook has
-
-    return bar
+@contextlib.contextmanager
+def told():
+    """Where a person is told how work goes on: stderr, of a headless notebook that of its process."""
+    if os.environ.get(HEADLESS, "quiet") == "quiet":
+        yield sys.stderr
+    else:
+        with open(2, "w", closefd=False) as file:
+            yield file

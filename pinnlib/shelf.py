@@ -6,6 +6,7 @@ import pandas as pd
 
 from .figures import METRICS
 from .journal import Journal, result_of
+from .pace import Pace
 from .paths import RECORDS
 from .spec import RunSpec
 from .training import Result
@@ -18,6 +19,7 @@ class Shelf:
 
     def __init__(self, folder=RECORDS):
         self.records, self.live = Journal(folder).load(), {}
+        self.pace = Pace(self.records)
         self._specs = {key: RunSpec(**record["spec"]) for key, record in self.records.items()}
 
     def find(self, spec):
@@ -38,7 +40,7 @@ class Shelf:
         """One sentence: what is known of a run, and from where."""
         run = self.find(spec)
         if run is None:
-            return f"Not on record: Train takes {'minutes' if spec.trunk.cost > 10 else 'seconds'}."
+            return f"Not on record: Train takes {'minutes' if self.pace.seconds([spec]) > 60 else 'seconds'}."
         where = f"Trained here in {run.seconds:.1f} s" if spec in self.live else "On record"
         if run.status != "ok":
             return f"{where}: {run.status}."

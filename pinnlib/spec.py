@@ -67,6 +67,11 @@ class RunSpec:
     optimiser: str = "adam"
     hard_velocity: bool = False
 
+    def __new__(cls, *_, **given):
+        for name in given:
+            check("field", name, name in cls.__dataclass_fields__, f"one of {', '.join(cls.__dataclass_fields__)}")
+        return super().__new__(cls)
+
     def __post_init__(self):
         check("system", self.system, not re.search(r"\bk *=", str(self.system)), "given without k, which is a field of its own")
         for field, registry in (("model", MODELS), ("gate", GATES), ("optimiser", OPTIMISERS), ("system", SYSTEMS)):

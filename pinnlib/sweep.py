@@ -3,16 +3,16 @@
 import contextlib
 import multiprocessing
 import os
-import sys
+import threading
 import uuid
 from dataclasses import dataclass, field
-from statistics import median
 
 from .journal import Journal, failure_of, record_of, table
 from .named import Told, check, is_whole
 from .numerics import NUMERICS, origin
+from .pace import Pace, in_words
 from .paths import RECORDS, RUNS_CSV
-from .progress import progress_bar
+from .progress import progress_bar, told
 from .spec import RunSpec
 from .training import batches, train_batch
 
@@ -23,6 +23,11 @@ DASK = {
     "distributed.admin.tick.interval": "1s",
     "distributed.worker.memory.monitor-interval": "1s",
 }
+
+
+PROGRESS = "pinnlib-progress"  # the topic under which workers tell how far they are
+GUARD = 'a script that sweeps with several workers is run by each of them too: put the call under `if __name__ == "__main__":`'
+TRUSTED = 300  # seconds: how long a sweep goes on before its own pace outweighs that of the records
 
 
 class SweepError(Told):
@@ -77,7 +82,7 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
     A script that uses several workers calls it under `if __name__ == "__main__":`.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker that is starting imports the script that started it
-        raise SweepError("a script that sweeps with several workers is run by each of them too: put the call under `if __name__ == \"__main__\":`")
+        raise SweepError(GUARD)
     specs, workers = list(dict.fromkeys([specs] if isinstance(specs, RunSpec) else specs)), os.cpu_count() if workers is None else workers
     check("workers", workers, is_whole(workers, 1), "a whole number >= 1")
     with Journal(folder).writing() as journal:
@@ -86,9 +91,10 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
         scheduler = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
         with _cluster(todo, int(workers), scheduler) as client:
             hands = len(client.scheduler_info(n_workers=-1)["workers"]) if client else 1
-            parts = sorted(batches(todo, max(hands, 1)), key=_cost)  # the cheapest first: a sweep that is soon stopped has kept something
-            with _bar(todo, progress) as advance:
-                finished = _on_cluster(client, parts, advance, elsewhere=bool(scheduler)) if client else _here(parts, advance)
+            pace = Pace(journal.records)
+            parts = sorted(batches(todo, max(hands, 1)), key=pace.seconds)  # the shortest first: a sweep that is soon stopped has kept something
+            with _bar(todo, pace, max(hands, 1), progress) as reached:
+                finished = _on_cluster(client, parts, reached, elsewhere=bool(scheduler)) if client else _here(parts, reached)
                 try:
                     for part, records in finished:
                         check("records", [r["key"] for r in records], [r["key"] for r in records] == [s.key for s in part], "those asked for")
@@ -96,34 +102,59 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
                         report.trained += len(records)
                 except KeyboardInterrupt:
                     left = len(todo) - report.trained
-                    print(f"\nstopped: {report.trained} runs trained and kept, {left} left; the same command goes on from here", file=sys.stderr)
+                    with told() as file:
+                        print(f"\nstopped: {report.trained} runs trained and kept, {left} left; the same command goes on from here", file=file)
                     raise
         report.records = {spec.key: journal.records[spec.key] for spec in specs if spec.key in journal.records}
     return report
 
 
-def _cost(specs):
-    return sum(spec.steps * spec.points * spec.trunk.cost for spec in specs)
-
-
 @contextlib.contextmanager
-def _bar(todo, progress):
-    """One bar whose length is the work, not the number of runs, so that the time left is honest. Yields advance(runs, share of their work)."""
-    form = "{l_bar}{bar}| {postfix[0]:.0f}/{postfix[1]} missing runs [{elapsed}, {remaining} left]"
-    count = [0, len(todo)]
-    with progress_bar(_cost(todo), progress if todo else False, bar_format=form, postfix=count) as bar:
+def _bar(todo, pace, hands, progress):
+    """One bar whose length is the work, not the number of runs. Yields reached(batch, share of its work)."""
+    form = "{percentage:3.0f}% of the work |{bar}| {postfix[0]:.0f} of {postfix[1]} runs, {elapsed} so far, {postfix[2]} left"
+    total, shares, lock = pace.seconds(todo), {}, threading.Lock()
+    state = [0, len(todo), in_words(total / hands)]  # runs trained, runs needed, time left
+    with progress_bar(total, progress if todo else False, bar_format=form, postfix=state) as bar:
 
-        def advance(part, share=1.0):
-            count[0] += len(part) * share
-            bar.update(_cost(part) * share)
+        def reached(part, share):
+            with lock:  # workers report in another thread
+                more, shares[part[0]] = share - shares.get(part[0], 0), share
+                state[0] += len(part) * more
+                done = (bar.n + pace.seconds(part) * more) / hands
+                slower = (bar.format_dict["elapsed"] + TRUSTED) / (done + TRUSTED)  # than the records, so far
+                state[2] = in_words((total / hands - done) * slower)
+                bar.update(pace.seconds(part) * more)
 
-        yield advance
+        yield reached
 
 
-def _here(parts, advance):
+def _here(parts, reached):
     """(batch, its records), one after the other, in this process."""
     for part in parts:
-        yield part, train_records(part, lambda updates, part=part: advance(part, updates / part[0].steps))
+        records = train_records(part, _telling(part, lambda share, part=part: reached(part, share)))
+        reached(part, 1)
+        yield part, records
+
+
+def _there(part, made):
+    """The records of a batch, by a worker, who tells on its way how far it is."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    return train_records(part, _telling(part, lambda share: worker.log_event(PROGRESS, [part[0].key, share])), made)
+
+
+def _telling(part, tell):
+    """What `train_batch` advances, as shares of its work."""
+    done = 0
+
+    def advance(updates):
+        nonlocal done
+        done += updates
+        tell(done / part[0].steps)
+
+    return advance
 
 
 @contextlib.contextmanager
@@ -142,50 +173,44 @@ def _cluster(todo, workers, scheduler):
             client = Client(scheduler or stack.enter_context(LocalCluster(n_workers=min(workers, len(todo)), **local)))
         except OSError as error:
             raise SweepError(f"no Dask scheduler answers at {scheduler}: {error}") from None
+        except RuntimeError as error:
+            raise SweepError(f"no worker could be started ({error}); {GUARD}") from None
         yield stack.enter_context(client)
 
 
-def _on_cluster(client, parts, advance, elsewhere):
+def _on_cluster(client, parts, reached, elsewhere):
     """(batch, its records) as they are finished; a batch whose worker died again and again is tried run by run."""
     from distributed import as_completed
 
     def submit(part):
-        future = client.submit(train_records, part, made=None if elsewhere else {}, key=f"train-{uuid.uuid4()}", retries=1)
-        waiting[future] = part
+        future = client.submit(_there, part, None if elsewhere else {}, key=f"train-{uuid.uuid4()}", retries=1)
+        waiting[future] = trained[part[0].key] = part
         return future
 
-    waiting = {}
+    def heard(event):
+        key, share = event[1]
+        if key in trained:  # another sweep may use the same scheduler
+            reached(trained[key], share)
+
+    waiting, trained = {}, {}
+    client.subscribe_topic(PROGRESS, heard)
     completed = as_completed([submit(part) for part in parts])
     made = {} if elsewhere else {"made": origin()}  # our own workers need not find out where they are; others do
     for future in completed:
         part = waiting.pop(future)
         if future.status == "finished":
-            advance(part)
+            reached(part, 1)
             yield part, [record | made for record in future.result()]
         elif future.status != "error":
             raise SweepError(f"the Dask scheduler was lost ({future.status}); the same command goes on from here")
         elif len(part) > 1:
+            reached(part, 0)
             for spec in part:
                 completed.add(submit([spec]))
         else:
             error = future.exception()
-            advance(part)
+            reached(part, 1)
             yield part, [failure_of(part[0], f"{type(error).__name__}: {error}", {"fingerprint": "unknown"})]
-
-
-def estimate(todo, records, workers=None):
-    """How long the runs would take, in words, at the pace of the records, or of those of the repository for a model that these lack."""
-    paces = {}
-    for record in (records if {spec.model for spec in todo} <= {r["spec"]["model"] for r in records.values()} else Journal().load()).values():
-        if "seconds" in record:
-            paces.setdefault(record["spec"]["model"], []).append(record["seconds"] / record["spec"]["steps"])
-    unknown = sorted({spec.model for spec in todo} - set(paces))
-    if not todo or unknown:
-        return f"how long that takes is not known: no run of {', '.join(unknown)} is on record" if todo else "nothing to train"
-    workers = workers or os.cpu_count()
-    minutes = sum(median(paces[spec.model]) * spec.steps for spec in todo) / workers / 60
-    told = "less than two minutes" if minutes < 2 else f"about {minutes:.0f} minutes" if minutes < 100 else f"about {minutes / 60:.1f} hours"
-    return f"{told} with {workers} local processes, at the pace of the records"
 
 
 def export(folder=RECORDS, path=RUNS_CSV):

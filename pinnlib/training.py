@@ -1,6 +1,7 @@
 """Training: a list of runs in batches, and what comes out of each."""
 
 import time
+import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -87,13 +88,13 @@ class Result:
     spec: RunSpec
     status: str
     metrics: dict
-    history: pd.DataFrame  # one row per 100 updates: update, total, physics, velocity, rms_<component>
-    parameters: np.ndarray  # flat, in the order of `spec.trunk.shapes`
+    history: pd.DataFrame = field(repr=False)  # one row per 100 updates: update, total, physics, velocity, rms_<component>
+    parameters: np.ndarray = field(repr=False)  # flat, in the order of `spec.trunk.shapes`
     seconds: float  # this run's share of its batch
-    snapshots: dict = field(default_factory=dict)  # update → flat parameters
+    snapshots: dict = field(default_factory=dict, repr=False)  # update → flat parameters
 
     def predict(self, times):
-        """Table of the state, its two time derivatives and the residual at any times, in float64."""
+        """Table of the state, its two time derivatives and the residual at any times, in float64; it warns of times that lie outside those it was trained on."""
         return predict(self.spec, self.parameters, times)
 
     @property
@@ -108,6 +109,8 @@ def predict(spec, parameters, times):
     """Columns t, then <component>, <component>_t, <component>_tt and residual_<component>, for given flat parameters."""
     t = torch.from_numpy(np.array(times, dtype=float, ndmin=1))
     check("times", times, t.ndim == 1 and bool(torch.isfinite(t).all()), "a number or a list of finite numbers")
+    if ((t < 0) | (t > spec.horizon)).any():
+        warnings.warn(f"times outside [0, {spec.horizon:g}], where the run was trained: what it predicts there means little", stacklevel=3)
     ansatz = spec.ansatz()
     with torch.no_grad():
         jets = ansatz.jets(torch.as_tensor(parameters[None], dtype=torch.float64), t[None])

@@ -19,7 +19,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from pinnlib.explorer import Explorer
 from pinnlib.paths import NOTEBOOKS, ROOT
-from pinnlib.progress import TERMINAL
+from pinnlib.progress import HEADLESS
 
 TOKEN = "a-token-for-this-test"
 SCREENS = ROOT / "build" / "screens"  # for a person to look at
@@ -46,7 +46,7 @@ def lab(tmp_path_factory):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     name = re.search(r"^name: *(\S+)", (ROOT / "environment.yml").read_text(), re.M)[1]
-    env = {key: value for key, value in os.environ.items() if key != TERMINAL}
+    env = {key: value for key, value in os.environ.items() if key != HEADLESS}
     env |= {"CONDA_DEFAULT_ENV": name, "PATH": f"{Path(sys.executable).parent}:{env['PATH']}", "PYTHONPATH": str(ROOT)}  # as it is
     env |= {"JUPYTERLAB_SETTINGS_DIR": str(place / "settings"), "JUPYTERLAB_WORKSPACES_DIR": str(place / "workspaces")}
     env |= {f"JUPYTER_{kind}_DIR": str(place / kind.lower()) for kind in ("CONFIG", "RUNTIME")}

@@ -11,7 +11,7 @@ from pinnlib.explorer import VIEW, Explorer
 from pinnlib.jets import Jet
 from pinnlib.journal import Journal, record_of
 from pinnlib.portrait import before_training, portrait
-from pinnlib.progress import TERMINAL
+from pinnlib.progress import HEADLESS
 from pinnlib.sweep import sweep
 
 TINY = {"steps": 20, "points": 50}
@@ -120,9 +120,9 @@ def test_a_click_opens_the_nearest_run_and_one_beside_all_points_nothing(view):
 
 
 def test_it_is_a_picture_where_there_are_no_widgets(view, monkeypatch):
-    monkeypatch.setenv(TERMINAL, "off")
+    monkeypatch.setenv(HEADLESS, "quiet")
     assert set(view._repr_mimebundle_()) == {"text/plain", "image/png"} and "rel_l2_u" in view._repr_mimebundle_()["text/plain"]
-    monkeypatch.delenv(TERMINAL)
+    monkeypatch.delenv(HEADLESS)
     assert view._repr_mimebundle_()[VIEW]["model_id"] == view.box.model_id
 
 
@@ -159,6 +159,7 @@ def test_a_gate_of_ones_own_has_menus_sliders_and_training_and_an_impossible_one
     view.train.click()
     finish(view)
     assert "wave: Trained here" in view.status.value and [*view.numbers] == ["omega"]
+    assert view.numbers["omega"].value == 0.2 and {value for _, value in view.numbers["omega"].options} >= {0.02, 0.05, 0.1, 0.4, 0.8, 2}
     view.tabs.selected_index = 1
     assert set(view.cloud.frame["gate"]) == {"wave", "exp", "linear"}
     view.numbers["omega"].value = 0.8

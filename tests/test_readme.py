@@ -17,6 +17,7 @@ import torch
 from pinnlib import GATES, MODELS, SYSTEMS, numerics, train
 from pinnlib.contrasts import lost
 from pinnlib.grids import STUDIES, specs_of
+from pinnlib.pace import Pace
 from pinnlib.paths import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -81,6 +82,12 @@ def registries():
         registry.update(kinds)
 
 
+def test_its_hours_are_those_of_the_records():
+    pace, hours = Pace({}), {word: number for number, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight"), 1)}
+    for pattern, studies in ((r"`--study main` takes some (\w+) hours", ["main"]), (r"at the pace of the records, some (\w+) hours", STUDIES)):
+        assert round(pace.seconds(specs_of(*studies)) / 2 / 3600) == hours[re.search(pattern, README)[1]]
+
+
 def test_a_gate_a_trunk_and_a_system_of_ones_own_work_as_the_readme_says(registries, tmp_path, monkeypatch):
     section = re.search(r"## Make it yours\n(.*?)\n## ", README, re.S)[1]
     monkeypatch.chdir(tmp_path)
@@ -92,10 +99,10 @@ def test_a_gate_a_trunk_and_a_system_of_ones_own_work_as_the_readme_says(registr
             values.append(eval(compile(ast.Expression(last.value), "README.md", "eval"), names))
         else:
             exec(compile(ast.Module([last], []), "README.md", "exec"), names)
-    by_gate, figure, by_trunk, by_system = values
+    by_gate, by_trunk, by_system = values
     assert by_gate.spec.gate == "log" and [*by_gate.numbers] == ["tau"] and "exp: On record" in by_gate.status.value
     assert len(names["report"].records) == 12 and all(record["status"] == "ok" for record in names["report"].records.values())
-    assert {text.get_text() for text in figure.legends[0].texts} == {"adaptive, exp", "adaptive, log"}
+    assert {text.get_text() for text in names["figure"].legends[0].texts} == {"adaptive, exp", "adaptive, log"}
     assert train(dataclasses.replace(by_trunk.spec, steps=20))[0].status == "ok" and by_trunk.spec.model == "bumps"
     by_system.train.click()
     thread = by_system.thread

@@ -1,5 +1,6 @@
 """The journal and the grids: nothing lost, nothing doubled, nothing wrong ever loaded."""
 
+import dataclasses
 import json
 import os
 import re
@@ -16,12 +17,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pinnlib
-from pinnlib import RunSpec, numerics, stats
+from pinnlib import MODELS, AdaptiveFourier, RunSpec, numerics, stats
 from pinnlib.audit import VERDICTS, audit
 from pinnlib.grids import STUDIES, runs_of, specs_of
 from pinnlib.journal import Journal, JournalError, decode, encode, mixed_versions, record_of, result_of, table, understood
-from pinnlib.paths import RECORDS, ROOT
-from pinnlib.sweep import estimate, export, missing, sweep
+from pinnlib.pace import Pace
+from pinnlib.paths import RECORDS, ROOT, RUNS_CSV
+from pinnlib.sweep import export, missing, sweep
 
 TINY = {"steps": 12, "points": 40}
 SPECS = [RunSpec(model=m, gate=g, k=k, seed=s, **TINY) for m in ("adaptive", "fixed") for g in ("exp", "linear") for k in (20, 60) for s in (0, 1)]
@@ -213,7 +215,7 @@ def test_a_torn_record_is_named_set_aside_and_trained_again(trained, tmp_path):
 
 
 def test_two_writers_at_once_are_refused(trained):
-    with Journal(trained).writing(), pytest.raises(JournalError, match="another sweep"):
+    with Journal(trained).writing(), pytest.raises(JournalError, match=f"another sweep, process {os.getpid()}, is writing"):
         sweep(SPECS, trained, workers=1)
 
 
@@ -289,14 +291,20 @@ def test_the_version_of_the_numerics_changes_with_the_bits():
 
 
 def test_how_long_the_missing_runs_would_take():
-    records = {str(seconds): {"spec": {"model": "fixed", "steps": 100}, "seconds": seconds} for seconds in (1.0, 6.0, 60.0)}
-    todo = [RunSpec(model="fixed", steps=1000, seed=seed) for seed in range(2 * os.cpu_count())]
-    assert estimate(todo, records).startswith("about 2 minutes with ") and estimate(todo * 100, records).startswith("about 3.3 hours with ")
-    assert estimate(todo, records, 100).startswith("less than two minutes with 100") and estimate([], records) == "nothing to train"
-    assert estimate([*todo, RunSpec()], records, 2).endswith("at the pace of the records")  # of the repository's own, which have every model
-    known = {key: record for key, record in Journal().load().items() if record["spec"]["model"] == "adaptive"}
-    expected = sum(np.median([r["seconds"] / r["spec"]["steps"] for r in known.values()]) * 1000 for _ in range(2000)) / 60
-    assert estimate([RunSpec(steps=1000, seed=seed) for seed in range(2000)], {}, 1).startswith(f"about {expected:.0f} minutes")
+    made = ((1000, 2.0), (1000, 12.0), (1000, 120.0), (100, 300.0))  # updates, seconds; the last is too short to tell the pace
+    pace = Pace({str(i): {"spec": {"model": "fixed", "steps": steps, "points": 2000}, "seconds": seconds} for i, (steps, seconds) in enumerate(made)})
+    todo = [RunSpec(model="fixed", steps=5000, seed=seed) for seed in range(2 * os.cpu_count())]
+    assert pace.seconds(todo[:3]) == pytest.approx(180) and pace.seconds([RunSpec(model="fixed", steps=5000, points=1000)]) == pytest.approx(30)
+    assert pace.told(todo).startswith("about 2 minutes with ") and pace.told(todo * 100).startswith("about 3.3 hours with ")
+    assert pace.told(todo, 100).startswith("less than two minutes with 100") and pace.told([]) == "nothing to train"
+    runs = pd.read_csv(RUNS_CSV).query("model == 'adaptive' and steps * points >= 1e6")  # of a model that the records lack: the repository's
+    assert pace.seconds([RunSpec()]) == pytest.approx((runs["seconds"] / runs["steps"] / runs["points"]).median() * 5000 * 2000)
+
+
+def test_how_long_a_model_takes_that_was_never_trained_is_not_known(monkeypatch):
+    monkeypatch.setitem(MODELS, "other", dataclasses.make_dataclass("Other", [], bases=(AdaptiveFourier,), namespace={"name": "other"}, frozen=True))
+    assert Pace({}).told([RunSpec(model="other")]) == "how long that takes is not known: no run of other is on record"
+    assert Pace({}).seconds([RunSpec(model="other")]) > 0  # its share of a bar
 
 
 # Audit

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pinnlib
 from pinnlib import GATES, Exponential, Gate, Linear, RunSpec, SpringPendulum
 from pinnlib.gates import check_admissible
 from pinnlib.jets import Jet
+from pinnlib.progress import Lines
 
 BAD = [
     ("model", "transformer", "baseline"),
@@ -94,8 +96,23 @@ def test_a_progress_bar_where_somebody_watches(asked, bar, capsys):
     assert ("update" in capsys.readouterr().err) == bar
 
 
+def test_in_a_file_the_bar_is_one_line_after_the_other(tmp_path):
+    with open(tmp_path / "log", "w") as file, Lines(total=2, file=file, mininterval=0) as bar:
+        bar.update(1)
+    assert [line.partition("|")[0] for line in (tmp_path / "log").read_text().splitlines() if line] == ["  0%", " 50%", " 50%"]
+
+
+def test_predictions_outside_the_training_are_warned_of_and_a_result_is_short_to_read():
+    (result,) = pinnlib.train(RunSpec(steps=1, points=5))
+    with pytest.warns(UserWarning, match=r"times outside \[0, 10\]"):
+        result.predict([0, 10.1])
+    with warnings.catch_warnings(action="error"):
+        result.predict([0, 10])
+    assert "rel_l2_u" in repr(result) and "array" not in repr(result)
+
+
 def test_an_unknown_field_is_refused():
-    with pytest.raises(TypeError, match="stiffness"):
+    with pytest.raises(ValueError, match="stiffness.*one of model, gate, k, lambda_ic"):
         RunSpec(stiffness=20)
 
 
@@ -158,3 +175,17 @@ def test_the_published_gates_are_admissible():
     for gate in (Exponential(), Linear()):
         check_admissible(gate, 10.0)
     assert set(GATES) >= {"exp", "linear"}
+
+
+def test_a_real_number_is_written_as_one_also_if_its_default_is_whole(monkeypatch):
+    @dataclasses.dataclass(frozen=True)
+    class Slow(Gate):
+        tau: float = 1
+        name = "slow"
+
+        def jet(self, t):
+            return Jet(t / self.tau, torch.ones_like(t) / self.tau, torch.zeros_like(t))
+
+    monkeypatch.setitem(GATES, "slow", Slow)
+    assert RunSpec(gate="slow(tau=2)") == RunSpec(gate=Slow(2.0)) and RunSpec(gate="slow(tau=2)").gate == "slow(tau=2.0)"
+    assert RunSpec(gate="slow(tau=1.0)").gate == "slow"

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,10 +12,12 @@ import time
 import psutil
 import pytest
 from test_records import essence
+from tqdm import tqdm
 
 from pinnlib import RunSpec
 from pinnlib.journal import Journal
-from pinnlib.sweep import SweepError, _cluster, sweep
+from pinnlib.pace import Pace
+from pinnlib.sweep import SweepError, _bar, _cluster, _on_cluster, sweep
 
 SPECS = [RunSpec(model=m, gate=g, k=10 + 3 * k, seed=s, steps=150) for m in ("adaptive", "fixed") for g in ("exp", "linear") for k in range(6) for s in range(3)]
 CODE = """
@@ -156,15 +159,38 @@ def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("from pathlib import Path\nfrom pinnlib import RunSpec\nfrom pinnlib.sweep import sweep\nsweep([RunSpec(steps=2, points=5, seed=s) for s in (0, 1)], Path(__file__).parent / 'mine', workers=2)\n")
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
-    assert 'put the call under `if __name__ == "__main__":`' in done.stderr
+    assert done.stderr.strip().endswith('put the call under `if __name__ == "__main__":`')
 
 
 def test_the_bar_counts_work_and_runs(tmp_path, capsys):
     specs = [RunSpec(steps=5, points=20, seed=s) for s in range(3)]
     sweep(specs[:1], tmp_path, workers=1)
     sweep(specs, tmp_path, workers=1, progress=True)
-    shown = capsys.readouterr().err
-    assert "0/2 missing runs" in shown and "2/2 missing runs" in shown and "100%" in shown and "left]" in shown
+    first, *_, last = re.findall("[^\r]+", capsys.readouterr().err.strip())
+    assert first.startswith("0% of the work") and "0 of 2 runs, 00:00 so far, less than two minutes left" in first
+    assert "100% of the work" in last and "2 of 2 runs" in last
+
+
+def test_the_time_left_starts_at_the_pace_of_the_records_and_then_is_that_of_the_sweep(monkeypatch):
+    todo = [RunSpec(seed=seed) for seed in range(6)]
+    pace = Pace({"0": {"spec": {"model": "adaptive", "steps": 5000, "points": 2000}, "seconds": 3600.0}})
+    with _bar(todo, pace, 2, True) as reached:
+        bar = next(iter(tqdm._instances))
+        assert bar.postfix == [0, 6, "about 3.0 hours"]
+        monkeypatch.setattr(bar, "start_t", bar.start_t - 7200)  # two hours went by: the work of one
+        reached(todo[:2], 1)
+        assert bar.postfix[0] == 2 and bar.postfix[2] == f"about {2 * (7200 + 300) / (3600 + 300):.1f} hours" and bar.n == 7200
+        reached(todo[2:4], 0.5)
+        assert bar.postfix[0] == 3 and bar.n == 10800
+        reached(todo[2:4], 0)  # its worker died
+        assert bar.postfix[0] == 2 and bar.n == 7200
+
+
+def test_workers_tell_how_far_they_are():
+    parts, told = [[RunSpec(steps=300, points=20, seed=s)] for s in range(2)], []
+    with _cluster([part[0] for part in parts], 2, None) as client:
+        assert len(list(_on_cluster(client, parts, lambda part, share: told.append((part[0].seed, share)), elsewhere=False))) == 2
+    assert {(seed, share) for seed in (0, 1) for share in (1 / 300, 1 / 3, 2 / 3, 1)} <= set(told)
 
 
 def test_a_run_asked_for_twice_is_trained_once(tmp_path):

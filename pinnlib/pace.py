@@ -1,0 +1,43 @@
+"""How long runs take, at the pace of those on record."""
+
+import os
+
+import pandas as pd
+
+from .paths import RUNS_CSV
+
+UNKNOWN = 3e-7  # seconds per update and point of a model that was never trained: as a spectral one
+LONG = 1e6  # updates × points from which a run tells the pace: a shorter one is mostly start-up
+COLUMNS = ["model", "steps", "points", "seconds"]
+
+
+class Pace:
+    """Median seconds per update and point of a run, by model: of these records or, for a model that they lack, of the repository's own."""
+
+    def __init__(self, records):
+        own = pd.DataFrame([record["spec"] | {"seconds": record.get("seconds")} for record in records.values()], columns=COLUMNS)
+        committed = pd.read_csv(RUNS_CSV, usecols=COLUMNS) if RUNS_CSV.exists() else own
+        self.known = _by_model(committed) | _by_model(own)
+
+    def seconds(self, specs):
+        """What the runs would take one process."""
+        return sum(self.known.get(spec.model, UNKNOWN) * spec.steps * spec.points for spec in specs)
+
+    def told(self, specs, workers=None):
+        """In words, for so many local processes."""
+        unknown = sorted({spec.model for spec in specs} - set(self.known))
+        if not specs or unknown:
+            return f"how long that takes is not known: no run of {', '.join(unknown)} is on record" if specs else "nothing to train"
+        workers = workers or os.cpu_count()
+        return f"{in_words(self.seconds(specs) / workers)} with {workers} local processes, at the pace of the records"
+
+
+def _by_model(frame):
+    work = (frame["steps"] * frame["points"]).astype(float)
+    return (frame["seconds"].astype(float) / work)[work >= LONG].groupby(frame["model"]).median().dropna().to_dict()
+
+
+def in_words(seconds):
+    """A duration as a person would say it, in the unit that suits it."""
+    minutes = seconds / 60
+    return "less than two minutes" if minutes < 2 else f"about {minutes:.0f} minutes" if minutes < 100 else f"about {minutes / 60:.1f} hours"
