@@ -112,15 +112,16 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
 @contextlib.contextmanager
 def _bar(todo, pace, hands, progress):
     """One bar whose length is the work, not the number of runs. Yields reached(batch, share of its work)."""
-    form = "{percentage:3.0f}% of the work |{bar}| {postfix[0]:.0f} of {postfix[1]} runs, {elapsed} so far, {postfix[2]} left"
+    form = "{percentage:3.0f}% of the work |{bar}| {postfix[0]} of {postfix[1]} runs, {elapsed} so far, {postfix[2]} left"
     total, shares, lock = pace.seconds(todo), {}, threading.Lock()
-    state = [0, len(todo), in_words(total / hands)]  # runs trained, runs needed, time left
+    state = [0, len(todo), in_words(total / hands)]  # whole runs, runs needed, time left
     with progress_bar(total, progress if todo else False, bar_format=form, postfix=state) as bar:
 
         def reached(part, share):
             with lock:  # workers report in another thread
-                more, shares[part[0]] = share - shares.get(part[0], 0), share
-                state[0] += len(part) * more
+                before, shares[part[0]] = shares.get(part[0], 0), share
+                more = share - before
+                state[0] += len(part) * (int(share) - int(before))
                 done = (bar.n + pace.seconds(part) * more) / hands
                 slower = (bar.format_dict["elapsed"] + TRUSTED) / (done + TRUSTED)  # than the records, so far
                 state[2] = in_words((total / hands - done) * slower)
@@ -166,7 +167,7 @@ def _cluster(todo, workers, scheduler):
     import dask
     from distributed import Client, LocalCluster  # a second of imports that nothing else needs
 
-    local = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": "ERROR", "preload": "pinnlib.worker"}
+    local = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": "CRITICAL", "preload": "pinnlib.worker"}
     with contextlib.ExitStack() as stack:
         stack.enter_context(dask.config.set(DASK))
         try:
