@@ -7,6 +7,7 @@ import argparse
 import logging
 import signal
 import sys
+import time
 from pathlib import Path
 
 from grids import STUDIES
@@ -17,7 +18,7 @@ sys.path.pop(0)  # this folder: from here on its modules are those of the packag
 
 NUMBERS = sorted(path.name[:2] for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
 OF_THE_STATISTICS = ("table", "main", "no_penalty", "expanded", "as_written")  # what notebook 03 reads
-ENDS = (signal.SIGINT, signal.SIGTERM)
+GRACE = 10  # seconds after a Ctrl-C in which another is ignored
 MODELS = list(dict.fromkeys(model for study in STUDIES.values() for model in study.seeds))
 
 
@@ -162,18 +163,19 @@ def do(verb, options):
         return 2
 
 
-def stop(*_):
-    """Ctrl-C and SIGTERM alike: kernels and workers are shut down, which takes seconds in which nothing may disturb."""
-    for name in ENDS:
-        signal.signal(name, signal.SIG_IGN)
-    print("\nstopping …", file=sys.stderr, flush=True)
-    raise KeyboardInterrupt
+def stop(*_, since=[-GRACE]):
+    """Ctrl-C and SIGTERM alike: kernels and workers are shut down, which takes seconds in which an impatient second Ctrl-C must not disturb."""
+    if time.monotonic() - since[0] >= GRACE:
+        since[0] = time.monotonic()
+        print("\nstopping …", file=sys.stderr, flush=True)
+        raise KeyboardInterrupt
 
 
 def main(verb, *arguments):
     options = understood(verb, arguments)
-    for name in ENDS:
-        signal.signal(name, stop)
+    for name in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(name) is not signal.SIG_IGN:  # as it is for what a script starts in the background
+            signal.signal(name, stop)
     try:
         return report() if verb == "status" else do(verb, options)
     except KeyboardInterrupt:

@@ -15,7 +15,7 @@ from .figures import SPARE_GATES, SPARE_MODELS
 from .gates import GATES
 from .losses import LOSSES
 from .models import MODELS
-from .named import check, real_fields
+from .named import check, is_number, real_fields
 from .paths import RECORDS
 from .portrait import label, portrait
 from .progress import HEADLESS
@@ -108,7 +108,7 @@ class Explorer:
     def _offer(self, gate):
         """Sliders for the numbers of a gate, none if it has none."""
         self._gate, self.numbers = gate, {}
-        for field in real_fields(gate):
+        for field in (field for field in real_fields(gate) if is_number(field.default)):
             value, usual = getattr(gate, field.name), [float(f"{(field.default or 1) * factor:.6g}") for factor in FACTORS]
             slider = widgets.SelectionSlider(options=_choices((field.default, *usual), value), value=value, continuous_update=False)
             slider.description, slider.layout = NAMES.get(field.name, field.name), self.controls["gate"].layout

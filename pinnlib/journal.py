@@ -150,9 +150,9 @@ class Journal:
             except BlockingIOError:
                 lock.seek(0)
                 raise JournalError(f"another sweep, process {lock.read() or 'unknown'}, is writing to {self.folder}; wait for it or stop it, then start again") from None
-            with _clear_errors(self.folder):
-                lock.truncate(0)
-                print(os.getpid(), end="", file=lock, flush=True)
+            with contextlib.suppress(OSError):  # who holds it is told as a courtesy, which a full disk may spare us
+                os.truncate(lock.fileno(), 0)
+                os.write(lock.fileno(), str(os.getpid()).encode())
             yield Writer(self)
 
 

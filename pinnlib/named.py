@@ -30,8 +30,8 @@ def is_whole(value, least):
 
 
 def real_fields(thing):
-    """The fields of a dataclass that are annotated as real numbers."""
-    return [f for f in dataclasses.fields(thing) if f.type in (float, "float")]
+    """The fields of a dataclass that are real numbers, by their annotation or their default."""
+    return [f for f in dataclasses.fields(thing) if f.type in (float, "float") or isinstance(f.default, float)]
 
 
 class Named:

@@ -1,5 +1,6 @@
 """How long runs take, at the pace of those on record."""
 
+import contextlib
 import os
 
 import pandas as pd
@@ -16,20 +17,21 @@ class Pace:
 
     def __init__(self, records):
         own = pd.DataFrame([record["spec"] | {"seconds": record.get("seconds")} for record in records.values()], columns=COLUMNS)
-        committed = pd.read_csv(RUNS_CSV, usecols=COLUMNS) if RUNS_CSV.exists() else own
-        self.known = _by_model(committed) | _by_model(own)
+        self.known = _by_model(own)
+        with contextlib.suppress(OSError, ValueError):  # that table is derived: without it less is known, and nothing is lost
+            self.known = _by_model(pd.read_csv(RUNS_CSV, usecols=COLUMNS)) | self.known
 
     def seconds(self, specs):
         """What the runs would take one process."""
-        return sum(self.known.get(spec.model, UNKNOWN) * spec.steps * spec.points for spec in specs)
+        return sum(self.known.get(spec.model, self.known.get(spec.trunk.name, UNKNOWN)) * spec.steps * spec.points for spec in specs)
 
     def told(self, specs, workers=None):
         """In words, for so many local processes."""
-        unknown = sorted({spec.model for spec in specs} - set(self.known))
+        unknown = sorted({spec.trunk.name for spec in specs} - set(self.known))
         if not specs or unknown:
             return f"how long that takes is not known: no run of {', '.join(unknown)} is on record" if specs else "nothing to train"
-        workers = workers or os.cpu_count()
-        return f"{in_words(self.seconds(specs) / workers)} with {workers} local processes, at the pace of the records"
+        workers = min(workers or os.cpu_count(), len(specs))
+        return f"{in_words(self.seconds(specs) / workers)} with {workers} local process{'es' * (workers > 1)}, at the pace of the records"
 
 
 def _by_model(frame):

@@ -30,7 +30,7 @@ data/statistics_beside_published.csv has the same table for the records.
 KERNEL = [
     "--log-level=50",
     "--IPKernelApp.capture_fd_output=False",  # its own stderr is ours: there its bars go
-    "--IPKernelApp.exec_lines=import logging; logging.getLogger('asyncio').disabled = True",  # it would tell, there too, what a kernel left undone that is stopped
+    "--IPKernelApp.exec_lines=__import__('logging').getLogger('asyncio').disabled = True",  # it would tell, there too, what a kernel left undone that is stopped
 ]
 FRESH = {"output": "build/fresh", "train_missing": True}
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import inspect
 import json
 import re
 from dataclasses import dataclass
@@ -136,6 +137,10 @@ class RunSpec:
     def ansatz(self, dtype=torch.float64):
         """The ansatz of this run alone."""
         return ansatz_of([self], self.dynamics, dtype)
+
+
+_own = inspect.signature(RunSpec.__init__)
+RunSpec.__signature__ = _own.replace(parameters=[*_own.parameters.values()][1:])  # what completion and tooltips show, rather than that of __new__
 
 
 def ansatz_of(specs, system, dtype):

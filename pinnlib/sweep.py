@@ -1,5 +1,6 @@
 """Train what is missing, on as many cores or machines as there are, and keep every finished run."""
 
+import atexit
 import contextlib
 import multiprocessing
 import os
@@ -27,7 +28,7 @@ DASK = {
 
 PROGRESS = "pinnlib-progress"  # the topic under which workers tell how far they are
 GUARD = 'a script that sweeps with several workers is run by each of them too: put the call under `if __name__ == "__main__":`'
-TRUSTED = 300  # seconds: how long a sweep goes on before its own pace outweighs that of the records
+TRUSTED = 300  # seconds (or a tenth of the whole): how long a sweep goes on before its own pace outweighs that of the records
 
 
 class SweepError(Told):
@@ -79,6 +80,7 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
 
     `workers`: local processes (default: one per core; 1 trains in this process). `scheduler`: address of a running
     Dask scheduler to use instead (default: DASK_SCHEDULER_ADDRESS, if set). `older`: also retrain what older numerics made.
+    `folder`: where the records are kept. `progress`: True or False; by default a bar, or a line a minute where nobody watches.
     A script that uses several workers calls it under `if __name__ == "__main__":`.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker that is starting imports the script that started it
@@ -114,6 +116,7 @@ def _bar(todo, pace, hands, progress):
     """One bar whose length is the work, not the number of runs. Yields reached(batch, share of its work)."""
     form = "{percentage:3.0f}% of the work |{bar}| {postfix[0]} of {postfix[1]} runs, {elapsed} so far, {postfix[2]} left"
     total, shares, lock = pace.seconds(todo), {}, threading.Lock()
+    trusted = min(TRUSTED, total / hands / 10)
     state = [0, len(todo), in_words(total / hands)]  # whole runs, runs needed, time left
     with progress_bar(total, progress if todo else False, bar_format=form, postfix=state) as bar:
 
@@ -123,8 +126,8 @@ def _bar(todo, pace, hands, progress):
                 more = share - before
                 state[0] += len(part) * (int(share) - int(before))
                 done = (bar.n + pace.seconds(part) * more) / hands
-                slower = (bar.format_dict["elapsed"] + TRUSTED) / (done + TRUSTED)  # than the records, so far
-                state[2] = in_words((total / hands - done) * slower)
+                slower = (bar.format_dict["elapsed"] + trusted) / (done + trusted)  # than the records, so far
+                state[2] = in_words((total / hands - done) * slower) if state[0] < len(todo) else "nothing"
                 bar.update(pace.seconds(part) * more)
 
         yield reached
@@ -143,7 +146,8 @@ def _there(part, made):
     from distributed import get_worker
 
     worker = get_worker()
-    return train_records(part, _telling(part, lambda share: worker.log_event(PROGRESS, [part[0].key, share])), made)
+    task = worker.get_current_task()
+    return train_records(part, _telling(part, lambda share: worker.log_event(PROGRESS, [task, share])), made)
 
 
 def _telling(part, tell):
@@ -166,6 +170,7 @@ def _cluster(todo, workers, scheduler):
         return
     import dask
     from distributed import Client, LocalCluster  # a second of imports that nothing else needs
+    from distributed.deploy.spec import close_clusters
 
     local = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": "CRITICAL", "preload": "pinnlib.worker"}
     with contextlib.ExitStack() as stack:
@@ -176,6 +181,9 @@ def _cluster(todo, workers, scheduler):
             raise SweepError(f"no Dask scheduler answers at {scheduler}: {error}") from None
         except RuntimeError as error:
             raise SweepError(f"no worker could be started ({error}); {GUARD}") from None
+        except KeyboardInterrupt:
+            atexit.unregister(close_clusters)  # it would complain, at the very end, of a cluster that did not come to be
+            raise
         yield stack.enter_context(client)
 
 
@@ -185,20 +193,20 @@ def _on_cluster(client, parts, reached, elsewhere):
 
     def submit(part):
         future = client.submit(_there, part, None if elsewhere else {}, key=f"train-{uuid.uuid4()}", retries=1)
-        waiting[future] = trained[part[0].key] = part
+        waiting[future.key] = part
         return future
 
     def heard(event):
-        key, share = event[1]
-        if key in trained:  # another sweep may use the same scheduler
-            reached(trained[key], share)
+        task, share = event[1]
+        if task in waiting:  # another sweep may use the same scheduler
+            reached(waiting[task], share)
 
-    waiting, trained = {}, {}
+    waiting = {}
     client.subscribe_topic(PROGRESS, heard)
     completed = as_completed([submit(part) for part in parts])
     made = {} if elsewhere else {"made": origin()}  # our own workers need not find out where they are; others do
     for future in completed:
-        part = waiting.pop(future)
+        part = waiting.pop(future.key)
         if future.status == "finished":
             reached(part, 1)
             yield part, [record | made for record in future.result()]
@@ -217,5 +225,6 @@ def _on_cluster(client, parts, reached, elsewhere):
 def export(folder=RECORDS, path=RUNS_CSV):
     """Write the tidy table of all records; returns it."""
     frame = table(Journal(folder).load())
-    frame.to_csv(path, index=False, lineterminator="\n")
+    frame.to_csv(f"{path}.new", index=False, lineterminator="\n")
+    os.replace(f"{path}.new", path)
     return frame

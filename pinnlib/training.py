@@ -182,7 +182,7 @@ def train(specs, snapshots=(), progress=None):
     """Train a RunSpec, or a list of them, and return one Result each, in the same order.
 
     `snapshots` are updates after which the parameters are kept (0: before the first).
-    `progress`: True or False; by default a bar appears where somebody is watching.
+    `progress`: True or False; by default a bar where somebody is watching, and elsewhere a line a minute.
     """
     specs = [specs] if isinstance(specs, RunSpec) else list(specs)
     check("specs", specs, specs and all(isinstance(spec, RunSpec) for spec in specs), "a RunSpec or a list of at least one RunSpec")

@@ -166,6 +166,14 @@ def test_a_gate_of_ones_own_has_menus_sliders_and_training_and_an_impossible_one
     assert "free of zeros on (0, 10.0]" in view.status.value and view.train.disabled
 
 
+@pytest.mark.parametrize("default", [{}, {"default": None}, {"default": 1}])
+def test_a_gate_has_sliders_for_the_numbers_that_have_a_default(folder, monkeypatch, default):
+    kind = dataclasses.make_dataclass("Slow", [("tau", float, dataclasses.field(**default))], bases=(Gate,), frozen=True)
+    kind.name, kind.jet = "slow", lambda self, t: Jet(t / self.tau, torch.ones_like(t) / self.tau, torch.zeros_like(t))
+    monkeypatch.setitem(GATES, "slow", kind)
+    assert [*Explorer(folder, gate="slow(tau=2)", **TINY).numbers] == ["tau"] * (default.get("default") == 1)
+
+
 def test_what_is_registered_besides_is_no_part_of_the_papers_claims(monkeypatch):
     monkeypatch.setitem(GATES, "wave", Wave)
     monkeypatch.setitem(MODELS, "extra", AdaptiveFourier)

@@ -231,6 +231,8 @@ def test_a_full_disk_gives_a_clear_error_and_a_valid_journal(trained, tmp_path):
     assert done.returncode != 0 and "JournalError: cannot write to" in done.stderr and "intact" in done.stderr
     records, damaged, _ = Journal(tmp_path / "records").scan()
     assert len(records) == 1 and not damaged
+    kept = subprocess.run([sys.executable, "-c", code.replace("range(3)", "range(1)"), tmp_path / "records"], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    assert kept.returncode == 0  # what needs no room is done without any
 
 
 def test_a_read_only_folder_gives_a_clear_error(tmp_path, monkeypatch):
@@ -296,9 +298,18 @@ def test_how_long_the_missing_runs_would_take():
     todo = [RunSpec(model="fixed", steps=5000, seed=seed) for seed in range(2 * os.cpu_count())]
     assert pace.seconds(todo[:3]) == pytest.approx(180) and pace.seconds([RunSpec(model="fixed", steps=5000, points=1000)]) == pytest.approx(30)
     assert pace.told(todo).startswith("about 2 minutes with ") and pace.told(todo * 100).startswith("about 3.3 hours with ")
-    assert pace.told(todo, 100).startswith("less than two minutes with 100") and pace.told([]) == "nothing to train"
+    assert pace.told(todo, 100).startswith(f"less than two minutes with {len(todo)} ") and pace.told([]) == "nothing to train"
     runs = pd.read_csv(RUNS_CSV).query("model == 'adaptive' and steps * points >= 1e6")  # of a model that the records lack: the repository's
     assert pace.seconds([RunSpec()]) == pytest.approx((runs["seconds"] / runs["steps"] / runs["points"]).median() * 5000 * 2000)
+
+
+def test_a_variant_of_a_model_takes_as_long_as_the_model_and_a_damaged_table_spoils_nothing(tmp_path, monkeypatch):
+    assert Pace({}).seconds([RunSpec(model="baseline(hidden=33)")]) == Pace({}).seconds([RunSpec(model="baseline")]) > 10 * Pace({}).seconds([RunSpec()])
+    assert Pace({}).told([RunSpec(model="baseline")], 2).endswith("with 1 local process, at the pace of the records")
+    for text in ("", "model,steps", "<<<<<<< ours\n"):
+        (tmp_path / "runs.csv").write_text(text)
+        monkeypatch.setattr("pinnlib.pace.RUNS_CSV", tmp_path / "runs.csv")
+        assert Pace({}).known == {}
 
 
 def test_how_long_a_model_takes_that_was_never_trained_is_not_known(monkeypatch):

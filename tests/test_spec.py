@@ -1,7 +1,9 @@
 """Specifications: bad input is refused by name, good input has one canonical form."""
 
 import dataclasses
+import inspect
 import math
+import sys
 import warnings
 
 import numpy as np
@@ -14,7 +16,7 @@ import pinnlib
 from pinnlib import GATES, Exponential, Gate, Linear, RunSpec, SpringPendulum
 from pinnlib.gates import check_admissible
 from pinnlib.jets import Jet
-from pinnlib.progress import Lines
+from pinnlib.progress import HEADLESS, Lines, progress_bar
 
 BAD = [
     ("model", "transformer", "baseline"),
@@ -96,7 +98,11 @@ def test_a_progress_bar_where_somebody_watches(asked, bar, capsys):
     assert ("update" in capsys.readouterr().err) == bar
 
 
-def test_in_a_file_the_bar_is_one_line_after_the_other(tmp_path):
+def test_in_a_file_the_bar_is_one_line_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.delenv(HEADLESS)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # no notebook, though nbval has loaded it
+    with progress_bar(2) as bar:
+        assert type(bar) is Lines and not bar.disable and bar.mininterval == bar.delay == 60
     with open(tmp_path / "log", "w") as file, Lines(total=2, file=file, mininterval=0) as bar:
         bar.update(1)
     assert [line.partition("|")[0] for line in (tmp_path / "log").read_text().splitlines() if line] == ["  0%", " 50%", " 50%"]
@@ -114,6 +120,7 @@ def test_predictions_outside_the_training_are_warned_of_and_a_result_is_short_to
 def test_an_unknown_field_is_refused():
     with pytest.raises(ValueError, match="stiffness.*one of model, gate, k, lambda_ic"):
         RunSpec(stiffness=20)
+    assert [*inspect.signature(RunSpec).parameters][:3] == ["model", "gate", "k"]  # for completion and tooltips
 
 
 def test_defaults_are_the_papers():

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from tqdm import tqdm
 from pinnlib import RunSpec
 from pinnlib.journal import Journal
 from pinnlib.pace import Pace
+from pinnlib.paths import ROOT
 from pinnlib.sweep import SweepError, _bar, _cluster, _on_cluster, sweep
 
 SPECS = [RunSpec(model=m, gate=g, k=10 + 3 * k, seed=s, steps=150) for m in ("adaptive", "fixed") for g in ("exp", "linear") for k in range(6) for s in range(3)]
@@ -162,13 +164,25 @@ def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path):
     assert done.stderr.strip().endswith('put the call under `if __name__ == "__main__":`')
 
 
+def test_a_second_ctrl_c_does_not_disturb_the_first_but_a_lost_one_can_be_repeated(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "pinnlib")
+    main = runpy.run_path(ROOT / "pinnlib" / "__main__.py", run_name="not main")
+    with pytest.raises(KeyboardInterrupt):
+        main["stop"]()
+    main["stop"]()
+    later = time.monotonic() + main["GRACE"]
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    with pytest.raises(KeyboardInterrupt):
+        main["stop"]()
+
+
 def test_the_bar_counts_work_and_runs(tmp_path, capsys):
     specs = [RunSpec(steps=5, points=20, seed=s) for s in range(3)]
     sweep(specs[:1], tmp_path, workers=1)
     sweep(specs, tmp_path, workers=1, progress=True)
     first, *_, last = re.findall("[^\r]+", capsys.readouterr().err.strip())
     assert first.startswith("0% of the work") and "0 of 2 runs, 00:00 so far, less than two minutes left" in first
-    assert "100% of the work" in last and "2 of 2 runs" in last
+    assert "100% of the work" in last and "2 of 2 runs" in last and last.endswith("nothing left")
 
 
 def test_the_time_left_starts_at_the_pace_of_the_records_and_then_is_that_of_the_sweep(monkeypatch):
