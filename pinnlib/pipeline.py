@@ -9,6 +9,7 @@ import nbformat
 import pandas as pd
 import papermill
 from nbclient.exceptions import DeadKernelError
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from papermill.exceptions import PapermillExecutionError
 
 from .manifest import relative
@@ -116,6 +117,7 @@ def save_back(done):
         if any("injected-parameters" in cell.metadata.get("tags", []) for cell in book.cells):
             raise PipelineError(f"{notebook.stem} was run with other parameters than its own: not saved")
         book.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}, "language_info": {"name": "python"}}
+        book, _ = CoalesceStreamsPreprocessor().preprocess(book, {})  # in how many pieces a print arrives is chance
         for cell in book.cells:
             cell.metadata = {"tags": cell.metadata.tags} if cell.metadata.get("tags") else {}
         nbformat.write(book, f"{notebook}.new")

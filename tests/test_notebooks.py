@@ -113,10 +113,13 @@ def test_a_failure_names_notebook_and_cell_and_keeps_the_execution(shelf, tmp_pa
 
 def test_save_back_leaves_no_noise(shelf, tmp_path):
     ((_, executed, *_),) = pipeline.run([(shelf / "01_good.ipynb", {})], say=lambda _: None)
+    torn = nbformat.read(executed, as_version=4)
+    torn.cells[-1].outputs += [nbformat.v4.new_output("stream", text=text) for text in ("one", " line\n")]
+    nbformat.write(torn, executed)
     pipeline.save_back([(shelf / "01_good.ipynb", executed, {}, 0)])
     text = (shelf / "01_good.ipynb").read_text()
-    assert '"execution_count": 2' in text and "start_time" not in text and "papermill" not in text
-    assert manifest.digest(shelf / "01_good.ipynb") == manifest.digest(executed)
+    assert '"one line\\n"' in text and '"execution_count": 2' in text and "start_time" not in text and "papermill" not in text
+    assert manifest.digest(shelf / "01_good.ipynb") == manifest.digest(executed)  # which is of the code alone
 
 
 # Status
