@@ -26,7 +26,8 @@ def contrast(first, second):
 def contrasts(runs, pairs, column="gate", by=("k",), metric="rel_l2_u"):
     """One row per cell of `by` and pair (first, second) of values of `column`; Holm over all rows: one call is one family of tests.
 
-    A ratio above 1 means that the first is better. A pair that lacks a run has NaN. With n seeds p_raw is never below 2/2^n: five cannot reach 0.05.
+    A ratio above 1 means that the first is better. The interval is that of the median ratio, p Wilcoxon's on the differences, in which large errors
+    weigh more: a ratio that is clear in most seeds may have a p that is not, and the other way round. A pair that lacks a run has NaN. With n seeds p_raw is never below 2/2^n: five cannot reach 0.05.
     """
     known = set(runs[column])
     check("pairs", pairs, all(set(pair) <= known for pair in pairs), f"pairs out of {', '.join(map(str, sorted(known)))}")

@@ -125,7 +125,8 @@ def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("
     ks = np.sort(table["k"].unique())
     notes, counts = _notes(table, width), _counts(table, models)
 
-    above, inside, below = 0.23 + 0.125 * len(models), 0.55 * width, 0.38 + LINE * (len(counts) + len(notes) + 1.2 * bool(notes))
+    columns = max(1, min(len(gates), int(width / (0.45 + 0.05 * max(len(", ".join(pair)) for pair in looks)))))  # of the legend: a handle and its letters
+    above, inside, below = 0.23 + 0.125 * -(-len(looks) // columns), 0.55 * width, 0.38 + LINE * (len(counts) + len(notes) + 1.2 * bool(notes))
     left, right, total = 0.7, 0.05, above + inside + below
     figure = plt.figure(figsize=(width, total))
     axes = figure.add_axes((left / width, below / total, 1 - (left + right) / width, inside / total))
@@ -144,7 +145,7 @@ def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("
     axes.set(xlim=(ks[0] - 0.55 * spacing, ks[-1] + 0.55 * spacing), ylabel=METRICS.get(metric, metric.replace("_", " ")))
     axes.set_xticks(ks, [f"{k:g}" if len(ks) < 9 or i % 2 == 0 else "" for i, k in enumerate(ks)])
     title = rf"$\lambda_\mathrm{{IC}}={frame['lambda_ic'].iloc[0]:g}$; mean ± 95% interval"
-    figure.legend(*axes.get_legend_handles_labels(), loc="upper center", ncols=len(gates), title=title, borderaxespad=0.1, columnspacing=2.5)
+    figure.legend(*axes.get_legend_handles_labels(), loc="upper center", ncols=columns, title=title, borderaxespad=0.1, columnspacing=2.5)
 
     at = (below - 0.25) / total  # from here downwards: name of the axis, seeds per point, notes
     figure.text((left + width - right) / 2 / width, at, "spring stiffness $k$ [N/m]", ha="center", va="center")

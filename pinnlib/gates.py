@@ -108,6 +108,8 @@ def check_admissible(gate, horizon):
     with torch.enable_grad():
         t = torch.linspace(0, horizon, 10_001, dtype=torch.float64, requires_grad=True)
         told = gate.jet(t)
+        tensors = len(told) == 3 and all(isinstance(order, torch.Tensor) and order.shape == t.shape for order in told)
+        check("gate", str(gate), tensors, "a gate whose jet is three torch tensors, each as long as the times it is given")
         true = [torch.autograd.grad(order.sum(), t, retain_graph=True)[0] if order.requires_grad else torch.zeros_like(t) for order in told[:2]]
     g, slope, second = (order.detach() for order in told)
     check("gate", str(gate), g[0] == 0, f"zero at t=0, but g(0)={float(g[0]):.3g}")

@@ -2,20 +2,21 @@
 
 import atexit
 import contextlib
+import math
 import multiprocessing
 import os
 import threading
 import uuid
 from dataclasses import dataclass, field
 
-from .journal import Journal, failure_of, record_of, table
+from .journal import Journal, failure_of, record_of, result_of, table
 from .named import Told, check, is_whole
 from .numerics import NUMERICS, origin
 from .pace import Pace, in_words
 from .paths import RECORDS, RUNS_CSV
 from .progress import progress_bar, told
 from .spec import RunSpec
-from .training import batches, train_batch
+from .training import batches, evaluate, train_batch
 
 
 DASK = {
@@ -89,6 +90,7 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
     check("workers", workers, is_whole(workers, 1), "a whole number >= 1")
     with Journal(folder).writing() as journal:
         report = Report(len(specs), set_aside=journal.damaged)
+        _check_formulas(specs, journal.records)
         todo = missing(specs, journal.records, older)
         scheduler = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
         with _cluster(todo, int(workers), scheduler) as client:
@@ -111,10 +113,21 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
     return report
 
 
+def _check_formulas(specs, records):
+    """Refuse to go on from runs of a gate, trunk or system whose formula is another now: what they predict is no longer what is on record of them."""
+    known = {(s.model, s.gate, s.system, s.hard_velocity): s for s in specs if s.key in records and records[s.key].get("parameters") is not None}
+    for spec in known.values():
+        record = records[spec.key]
+        same = len(record["parameters"]) == spec.trunk.size(len(spec.dynamics.components))
+        if not same or not math.isclose(evaluate(spec, result_of(record).parameters)["rel_l2_u"], record["metrics"]["rel_l2_u"], rel_tol=1e-6):
+            told = f"model {spec.model}, gate {spec.gate}, system {spec.system}"
+            raise SweepError(f"the runs on record of {told} were made by another formula of that name; give the changed class a new name, or its runs another folder")
+
+
 @contextlib.contextmanager
 def _bar(todo, pace, hands, progress):
     """One bar whose length is the work, not the number of runs. Yields reached(batch, share of its work)."""
-    form = "{percentage:3.0f}% of the work |{bar}| {postfix[0]} of {postfix[1]} runs, {elapsed} so far, {postfix[2]} left"
+    form = "{percentage:3.0f}% of the work |{bar}| {postfix[0]} of {postfix[1]} runs to train, {elapsed} so far, {postfix[2]} left"
     total, shares, lock = pace.seconds(todo), {}, threading.Lock()
     trusted = min(TRUSTED, total / hands / 10)
     state = [0, len(todo), in_words(total / hands)]  # whole runs, runs needed, time left

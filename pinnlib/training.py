@@ -190,7 +190,7 @@ def train(specs, snapshots=(), progress=None):
     snapshots = list(snapshots)
     check("snapshots", snapshots, all(is_whole(u, 0) and u <= least for u in snapshots), f"whole numbers from 0 to steps={least}")
     distinct, results = dict.fromkeys(specs), {}
-    with progress_bar(sum(s.steps for s in distinct), progress, unit="update") as bar:
+    with progress_bar(sum(s.steps for s in distinct), progress, unit="update", desc=f"training {len(distinct)} run{'s' * (len(distinct) > 1)}") as bar:
         for batch in batches(distinct):
             done = train_batch(batch, snapshots, lambda updates: bar.update(updates * len(batch)))
             results |= {result.spec: result for result in done}

@@ -184,6 +184,13 @@ def test_the_published_gates_are_admissible():
     assert set(GATES) >= {"exp", "linear"}
 
 
+def test_a_jet_of_plain_numbers_is_refused_with_the_reason(monkeypatch):
+    kind = dataclasses.make_dataclass("Bare", [], bases=(Gate,), namespace={"name": "bare", "jet": lambda self, t: Jet(t, 1, 0)}, frozen=True)
+    monkeypatch.setitem(GATES, "bare", kind)
+    with pytest.raises(ValueError, match="bare.*jet is three torch tensors"):
+        RunSpec(gate="bare")
+
+
 def test_a_real_number_is_written_as_one_also_if_its_default_is_whole(monkeypatch):
     @dataclasses.dataclass(frozen=True)
     class Slow(Gate):

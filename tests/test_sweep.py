@@ -1,6 +1,7 @@
 """Sweeps that are killed, interrupted, spread over processes and schedulers: the records are those of an undisturbed one."""
 
 import contextlib
+import dataclasses
 import os
 import re
 import runpy
@@ -12,10 +13,12 @@ import time
 
 import psutil
 import pytest
+import torch
 from test_records import essence
 from tqdm import tqdm
 
-from pinnlib import RunSpec
+from pinnlib import GATES, MLP, MODELS, Gate, RunSpec
+from pinnlib.jets import Jet
 from pinnlib.journal import Journal
 from pinnlib.pace import Pace
 from pinnlib.paths import ROOT
@@ -184,8 +187,8 @@ def test_the_bar_counts_work_and_runs(tmp_path, capsys):
     sweep(specs[:1], tmp_path, workers=1)
     sweep(specs, tmp_path, workers=1, progress=True)
     first, *_, last = re.findall("[^\r]+", capsys.readouterr().err.strip())
-    assert first.startswith("0% of the work") and "0 of 2 runs, 00:00 so far, less than two minutes left" in first
-    assert "100% of the work" in last and "2 of 2 runs" in last and last.endswith("nothing left")
+    assert first.startswith("0% of the work") and "0 of 2 runs to train, 00:00 so far, less than two minutes left" in first
+    assert "100% of the work" in last and "2 of 2 runs to train" in last and last.endswith("nothing left")
 
 
 def test_the_time_left_starts_at_the_pace_of_the_records_and_then_is_that_of_the_sweep(monkeypatch):
@@ -208,6 +211,28 @@ def test_workers_tell_how_far_they_are():
     with _cluster([part[0] for part in parts], 2, None) as client:
         assert len(list(_on_cluster(client, parts, lambda part, share: told.append((part[0].seed, share)), elsewhere=False))) == 2
     assert {(seed, share) for seed in (0, 1) for share in (1 / 300, 1 / 3, 2 / 3, 1)} <= set(told)
+
+
+def test_runs_of_a_gate_whose_formula_was_changed_are_not_taken_for_its_own(tmp_path, monkeypatch):
+    def trained(factor):
+        jet = {"jet": lambda self, t: Jet(factor * t, factor * torch.ones_like(t), torch.zeros_like(t)), "name": "own"}
+        monkeypatch.setitem(GATES, "own", dataclasses.make_dataclass("Own", [], bases=(Gate,), namespace=jet, frozen=True))
+        return sweep(RunSpec(gate="own", steps=5, points=20), tmp_path, workers=1).trained
+
+    assert (trained(3.0), trained(3.0)) == (1, 0)
+    with pytest.raises(SweepError, match="gate own, system spring_pendulum were made by another formula of that name"):
+        trained(2.0)
+
+
+def test_runs_of_a_trunk_that_has_another_size_now_are_refused(tmp_path, monkeypatch):
+    for size in (8, 16):
+        kind = dataclasses.make_dataclass("Own", [("hidden", int, size), ("depth", int, 1)], bases=(MLP,), namespace={"name": "own"}, frozen=True)
+        monkeypatch.setitem(MODELS, "own", kind)
+        spec = RunSpec(model="own", steps=5, points=20)
+        if size == 8:
+            sweep(spec, tmp_path, workers=1)
+    with pytest.raises(SweepError, match="model own.*another formula"):
+        sweep(spec, tmp_path, workers=1)
 
 
 def test_a_run_asked_for_twice_is_trained_once(tmp_path):
