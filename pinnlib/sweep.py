@@ -115,13 +115,13 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
 
 def _check_formulas(specs, records):
     """Refuse to go on from runs of a gate, trunk or system whose formula is another now: what they predict is no longer what is on record of them."""
-    known = {(s.model, s.gate, s.system, s.hard_velocity): s for s in specs if s.key in records and records[s.key].get("parameters") is not None}
-    for spec in known.values():
+    whole = [s for s in specs if s.key in records and records[s.key]["numerics"] == NUMERICS and records[s.key].get("parameters") is not None]
+    for spec in {(s.model, s.gate, s.system, s.hard_velocity): s for s in whole}.values():
         record = records[spec.key]
         same = len(record["parameters"]) == spec.trunk.size(len(spec.dynamics.components))
         if not same or not math.isclose(evaluate(spec, result_of(record).parameters)["rel_l2_u"], record["metrics"]["rel_l2_u"], rel_tol=1e-6):
-            told = f"model {spec.model}, gate {spec.gate}, system {spec.system}"
-            raise SweepError(f"the runs on record of {told} were made by another formula of that name; give the changed class a new name, or its runs another folder")
+            what = f"model {spec.model}, gate {spec.gate}, system {spec.system}"
+            raise SweepError(f"the runs on record of {what} were made by another formula of that name; give the changed class a new name, or its runs another folder")
 
 
 @contextlib.contextmanager

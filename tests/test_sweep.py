@@ -222,6 +222,8 @@ def test_runs_of_a_gate_whose_formula_was_changed_are_not_taken_for_its_own(tmp_
     assert (trained(3.0), trained(3.0)) == (1, 0)
     with pytest.raises(SweepError, match="gate own, system spring_pendulum were made by another formula of that name"):
         trained(2.0)
+    monkeypatch.setattr("pinnlib.sweep.NUMERICS", 1000)  # a change of the library that is announced as such
+    assert trained(2.0) == 0
 
 
 def test_runs_of_a_trunk_that_has_another_size_now_are_refused(tmp_path, monkeypatch):
