@@ -18,6 +18,7 @@ sys.path.pop(0)  # this folder: from here on its modules are those of the packag
 
 NUMBERS = sorted(path.name[:2] for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
 OF_THE_STATISTICS = ("table", "main", "no_penalty", "expanded", "as_written")  # what notebook 03 reads
+TRAINERS = {"02", "05", "06"}  # notebooks that train what they lack, where training is asked for
 GRACE = 10  # seconds after a Ctrl-C in which another is ignored
 MODELS = list(dict.fromkeys(model for study in STUDIES.values() for model in study.seeds))
 
@@ -79,8 +80,12 @@ def understood(verb, arguments):
         for name in ("workers", "scheduler"):
             if getattr(options, name) is not None and not trains:
                 parser.error(f"argument --{name}: nothing is trained here; it means something with --fresh, with --profile smoke, and to ./run_all.sh sweep")
-        home = Path(options.output or "", "data", "records")
-        if not trains and set(options.only or NUMBERS) - {"00", "01"} and not any((ROOT / home).glob("*.jsonl")):
+        home = Path(options.output or ("build/smoke" if options.profile == "smoke" else "build/fresh" if options.fresh else ""), "data", "records")
+        asked = set(options.only or NUMBERS)
+        reads = asked - {"00", "01"} - (TRAINERS if trains else set())
+        if reads and not (trains and "02" in asked) and not any((ROOT / home).glob("*.jsonl")):
+            if trains:
+                parser.error(f"argument --only: there are no records in {home} for {', '.join(sorted(reads))} to read: add --only 02, which trains them")
             parser.error(f"argument --output: there are no records in {home}, which the notebooks read: put a copy of data/ there, or train with --fresh")
         if options.fresh and options.profile == "smoke":
             parser.error("argument --fresh: not with --profile smoke, which trains its own tiny runs")
@@ -102,7 +107,7 @@ def reproduce(options):
     steps = pipeline.plan(options.profile, options.only, options.fresh, options.study, **asked)
     done = pipeline.run(steps, options.profile)
     if options.save:
-        pipeline.save_back(done)
+        pipeline.save_back(done if options.only else done + pipeline.run([(NOTEBOOKS / "explorer.ipynb", {})]))
     pdf = "not asked for" if options.no_pdf else build_pdf(options.profile, options.fresh or bool(options.output))
     print(pipeline.summary(done, pdf))
     if not (options.fresh or options.output or options.profile == "smoke"):

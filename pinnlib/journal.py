@@ -16,12 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import torch
 
 from .named import Told
 from .numerics import NUMERICS
 from .paths import RECORDS
 from .spec import RunSpec
-from .training import Result
+from .training import Result, start
 
 LARGEST_KEPT = 1000  # parameters: a spectral model's are kept, a network's only as a hash
 COLUMNS = ["key", "model", "gate", "k", "lambda_ic", "loss", "seed", "steps", "status", "rel_l2_u", "max_ae_u", "numerics"]  # at least
@@ -99,6 +100,15 @@ def result_of(record):
     if _hash(parameters) != record["parameters_sha256"]:
         raise ValueError(f"record {record['key']}: its parameters are not those that were trained")
     return Result(spec, record["status"], record["metrics"], pd.DataFrame(record["history"]), parameters, record["seconds"])
+
+
+def same_formulas(record):
+    """True if the run begins as its record says: its gate, trunk and system are those that it was trained with, and not others of the same name."""
+    theta, collocation, objective = start([RunSpec(**record["spec"])])
+    with torch.no_grad():
+        now = {name: term.item() for name, term in objective.terms(theta, collocation.draw()).items() if name.startswith("rms_")}
+    then = {name: column[0] for name, column in record["history"].items() if name.startswith("rms_")}
+    return now.keys() == then.keys() and all(then[name] is None or math.isclose(now[name], then[name], rel_tol=1e-3) for name in now)
 
 
 class Journal:

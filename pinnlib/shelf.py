@@ -5,7 +5,7 @@ import dataclasses
 import pandas as pd
 
 from .figures import METRICS
-from .journal import Journal, result_of
+from .journal import Journal, result_of, same_formulas
 from .pace import Pace
 from .paths import RECORDS
 from .spec import RunSpec
@@ -25,7 +25,7 @@ class Shelf:
     def find(self, spec):
         """The Result of a run, or None; a record that kept no parameters gives a Result whose parameters are None."""
         record = self.records.get(spec.key)
-        if spec in self.live or record is None or record["status"] == "failed":
+        if spec in self.live or record is None or record["status"] == "failed" or not same_formulas(record):
             return self.live.get(spec)
         if record["parameters"] is not None:
             return result_of(record)
@@ -40,7 +40,7 @@ class Shelf:
         """One sentence: what is known of a run, and from where."""
         run = self.find(spec)
         if run is None:
-            return f"Not on record: Train takes {'minutes' if self.pace.seconds([spec]) > 60 else 'seconds'}."
+            return f"Not on record{' with this formula' * (spec.key in self.records)}: Train takes {'minutes' if self.pace.seconds([spec]) > 60 else 'seconds'}."
         where = f"Trained here in {run.seconds:.1f} s" if spec in self.live else "On record"
         if run.status != "ok":
             return f"{where}: {run.status}."

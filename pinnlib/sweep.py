@@ -2,21 +2,20 @@
 
 import atexit
 import contextlib
-import math
 import multiprocessing
 import os
 import threading
 import uuid
 from dataclasses import dataclass, field
 
-from .journal import Journal, failure_of, record_of, result_of, table
+from .journal import Journal, failure_of, record_of, same_formulas, table
 from .named import Told, check, is_whole
 from .numerics import NUMERICS, origin
 from .pace import Pace, in_words
 from .paths import RECORDS, RUNS_CSV
 from .progress import progress_bar, told
 from .spec import RunSpec
-from .training import batches, evaluate, train_batch
+from .training import batches, train_batch
 
 
 DASK = {
@@ -27,6 +26,7 @@ DASK = {
 }
 
 
+FORMULAS = ("model", "gate", "system", "hard_velocity")  # fields that stand for code
 PROGRESS = "pinnlib-progress"  # the topic under which workers tell how far they are
 GUARD = 'a script that sweeps with several workers is run by each of them too: put the call under `if __name__ == "__main__":`'
 TRUSTED = 300  # seconds (or a tenth of the whole): how long a sweep goes on before its own pace outweighs that of the records
@@ -114,14 +114,15 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
 
 
 def _check_formulas(specs, records):
-    """Refuse to go on from runs of a gate, trunk or system whose formula is another now: what they predict is no longer what is on record of them."""
-    whole = [s for s in specs if s.key in records and records[s.key]["numerics"] == NUMERICS and records[s.key].get("parameters") is not None]
-    for spec in {(s.model, s.gate, s.system, s.hard_velocity): s for s in whole}.values():
-        record = records[spec.key]
-        same = len(record["parameters"]) == spec.trunk.size(len(spec.dynamics.components))
-        if not same or not math.isclose(evaluate(spec, result_of(record).parameters)["rel_l2_u"], record["metrics"]["rel_l2_u"], rel_tol=1e-6):
-            what = f"model {spec.model}, gate {spec.gate}, system {spec.system}"
-            raise SweepError(f"the runs on record of {what} were made by another formula of that name; give the changed class a new name, or its runs another folder")
+    """Refuse to go on where there are runs of a gate, trunk or system whose formula is another now."""
+    asked, made = {tuple(getattr(spec, name) for name in FORMULAS) for spec in specs}, {}
+    for record in records.values():
+        if record["status"] != "failed" and record["numerics"] == NUMERICS:
+            made.setdefault(tuple(record["spec"].get(name, getattr(RunSpec, name)) for name in FORMULAS), record)
+    for names, record in made.items():
+        if names in asked and not same_formulas(record):
+            what = ", ".join(f"{field} {name}" for field, name in zip(FORMULAS, names[:3]))
+            raise SweepError(f"the runs on record of {what} were made by another formula of one of these names; give the changed class a new name, or its runs another folder")
 
 
 @contextlib.contextmanager

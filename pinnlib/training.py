@@ -145,14 +145,19 @@ def batches(specs, parts=1):
         yield from (group[i : i + width] for i in range(0, len(group), width))
 
 
+def start(specs):
+    """(parameters (runs, padded size), collocation, objective) of a batch before its first update."""
+    rows = [initial_parameters(spec) for spec in specs]
+    theta = torch.zeros(len(specs), padded(len(rows[0])), dtype=specs[0].dtype)
+    theta[:, : len(rows[0])] = torch.stack(rows)
+    return theta.requires_grad_(), Collocation(specs), Objective(specs)
+
+
 def train_batch(specs, snapshots=(), advance=lambda updates: None):
     """Train one batch; `advance` is told of every stretch of updates done."""
     began, steps, size = time.perf_counter(), specs[0].steps, specs[0].trunk.size(len(specs[0].dynamics.components))
-    theta = torch.zeros(len(specs), padded(size), dtype=specs[0].dtype)
-    for row, spec in zip(theta, specs):
-        row[:size] = initial_parameters(spec)
-    theta.requires_grad_()
-    collocation, objective, history = Collocation(specs), Objective(specs), []
+    theta, collocation, objective = start(specs)
+    history = []
     step = specs[0].optimising.start(theta, specs[0].lr)
     kept = {0: theta.detach().clone()} if 0 in snapshots else {}
     for update in range(1, steps + 1):

@@ -22,6 +22,7 @@ from pinnlib.jets import Jet
 from pinnlib.journal import Journal
 from pinnlib.pace import Pace
 from pinnlib.paths import ROOT
+from pinnlib.shelf import Shelf
 from pinnlib.sweep import SweepError, _bar, _cluster, _on_cluster, sweep
 
 SPECS = [RunSpec(model=m, gate=g, k=10 + 3 * k, seed=s, steps=150) for m in ("adaptive", "fixed") for g in ("exp", "linear") for k in range(6) for s in range(3)]
@@ -220,19 +221,27 @@ def test_runs_of_a_gate_whose_formula_was_changed_are_not_taken_for_its_own(tmp_
         return sweep(RunSpec(gate="own", steps=5, points=20), tmp_path, workers=1).trained
 
     assert (trained(3.0), trained(3.0)) == (1, 0)
-    with pytest.raises(SweepError, match="gate own, system spring_pendulum were made by another formula of that name"):
+    with pytest.raises(SweepError, match="gate own, system spring_pendulum were made by another formula of one of these names"):
         trained(2.0)
+    with pytest.raises(SweepError, match="another formula"):  # other runs of it would mix with those
+        sweep(RunSpec(gate="own", steps=5, points=20, seed=1), tmp_path, workers=1)
+    shelf, spec = Shelf(tmp_path), RunSpec(gate="own", steps=5, points=20)
+    assert shelf.find(spec) is None and shelf.told(spec).startswith("Not on record with this formula: Train takes")
     monkeypatch.setattr("pinnlib.sweep.NUMERICS", 1000)  # a change of the library that is announced as such
     assert trained(2.0) == 0
 
 
-def test_runs_of_a_trunk_that_has_another_size_now_are_refused(tmp_path, monkeypatch):
-    for size in (8, 16):
-        kind = dataclasses.make_dataclass("Own", [("hidden", int, size), ("depth", int, 1)], bases=(MLP,), namespace={"name": "own"}, frozen=True)
-        monkeypatch.setitem(MODELS, "own", kind)
-        spec = RunSpec(model="own", steps=5, points=20)
-        if size == 8:
-            sweep(spec, tmp_path, workers=1)
+def test_so_is_it_with_a_network_that_begins_otherwise_now(tmp_path, monkeypatch):
+    class Own(MLP):
+        name, factor = "own", 1.0
+
+        def initial(self, components, generator):
+            return {name: self.factor * block for name, block in super().initial(components, generator).items()}
+
+    monkeypatch.setitem(MODELS, "own", Own)
+    spec = RunSpec(model="own", steps=5, points=20)
+    assert [sweep(spec, tmp_path, workers=1).trained for _ in range(2)] == [1, 0]
+    Own.factor = 1.1
     with pytest.raises(SweepError, match="model own.*another formula"):
         sweep(spec, tmp_path, workers=1)
 
