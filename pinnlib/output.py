@@ -1,6 +1,7 @@
 """What a notebook writes, each file tied to the code, parameters and records that made it."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -52,7 +53,12 @@ class Output:
 
     def _save(self, path, write):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(path)
+        new = path.with_name(f"new-{path.name}")
+        try:
+            write(new)
+            os.replace(new, path)  # so that a stop in the middle leaves the old file whole
+        finally:
+            new.unlink(missing_ok=True)
         self.wrote(path)
 
     def close(self):

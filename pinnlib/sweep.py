@@ -128,7 +128,7 @@ def _check_formulas(specs, records):
 @contextlib.contextmanager
 def _bar(todo, pace, hands, progress):
     """One bar whose length is the work, not the number of runs. Yields reached(batch, share of its work)."""
-    form = "{percentage:3.0f}% of the work |{bar}| {postfix[0]} of {postfix[1]} runs to train, {elapsed} so far, {postfix[2]} left"
+    form = "{percentage:3.0f}% of the work |{bar}| {postfix[0]} of {postfix[1]} missing runs trained, {elapsed} so far, {postfix[2]} left"
     total, shares, lock = pace.seconds(todo), {}, threading.Lock()
     trusted = min(TRUSTED, total / hands / 10)
     state = [0, len(todo), in_words(total / hands)]  # whole runs, runs needed, time left

@@ -1,5 +1,8 @@
 """The panels of the paper: declared as the paper names them, honest about what is lacking, the same bytes at every save."""
 
+import contextlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -151,3 +154,18 @@ def test_spectrum_finds_the_frequency_and_its_share():
     omega, share = spectrum(3 + np.sin(20 * t) + 2 * np.cos(4 * t), 0.01)
     assert omega[share.argmax()] == pytest.approx(4, abs=0.05)
     assert share[omega > 15].sum() == pytest.approx(1 / 5, abs=1e-3)
+
+
+def test_a_stop_while_a_figure_is_saved_leaves_the_old_one_whole(tmp_path, runs):
+    class Stopped:
+        def savefig(self, path, **_):
+            Path(path).write_text("half a")
+            raise KeyboardInterrupt
+
+    out = Output("04_figures", {}, tmp_path)
+    out.figure(error_vs_k(runs, "rel_l2_u"), "panel")
+    whole = (tmp_path / "figures" / "panel.png").read_bytes()
+    with contextlib.suppress(KeyboardInterrupt):
+        out.figure(Stopped(), "panel")
+    assert (tmp_path / "figures" / "panel.png").read_bytes() == whole
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["panel.pdf", "panel.png"]

@@ -188,8 +188,8 @@ def test_the_bar_counts_work_and_runs(tmp_path, capsys):
     sweep(specs[:1], tmp_path, workers=1)
     sweep(specs, tmp_path, workers=1, progress=True)
     first, *_, last = re.findall("[^\r]+", capsys.readouterr().err.strip())
-    assert first.startswith("0% of the work") and "0 of 2 runs to train, 00:00 so far, less than two minutes left" in first
-    assert "100% of the work" in last and "2 of 2 runs to train" in last and last.endswith("nothing left")
+    assert first.startswith("0% of the work") and "0 of 2 missing runs trained, 00:00 so far, less than two minutes left" in first
+    assert "100% of the work" in last and "2 of 2 missing runs trained" in last and last.endswith("nothing left")
 
 
 def test_the_time_left_starts_at_the_pace_of_the_records_and_then_is_that_of_the_sweep(monkeypatch):
