@@ -117,8 +117,9 @@ def reproduce(options):
 
 def run_sweep(options):
     from pinnlib.grids import specs_of
-    from pinnlib.journal import Journal, mixed_versions
+    from pinnlib.journal import Journal
     from pinnlib.pace import Pace
+    from pinnlib.record import mixed_versions
     from pinnlib.sweep import export, missing, sweep
 
     wanted = {study: [s for s in specs_of(study) if not options.model or s.model in options.model] for study in STUDIES}

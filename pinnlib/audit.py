@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 
-from .journal import Journal, record_of, settings
+from .journal import Journal
 from .named import check, is_whole
 from .numerics import NUMERICS, fingerprint, origin
 from .paths import RECORDS
+from .record import record_of, settings
 from .spec import RunSpec
 from .training import train
 

@@ -5,9 +5,9 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from . import stats
-from .journal import result_of
 from .metrics import error_metrics
 from .named import check
+from .record import result_of
 from .reference import reference
 
 

@@ -9,8 +9,8 @@ import torch
 
 from . import stats
 from .identities import SPECS, _random, frequencies
-from .journal import result_of
 from .metrics import state_error
+from .record import result_of
 
 
 def losses(evidence):

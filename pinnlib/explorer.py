@@ -15,7 +15,7 @@ from .figures import SPARE_GATES, SPARE_MODELS
 from .gates import GATES
 from .losses import LOSSES
 from .models import MODELS
-from .named import check, is_number, real_fields
+from .named import check, is_number, lookup, real_fields
 from .paths import RECORDS
 from .portrait import label, portrait
 from .progress import HEADLESS
@@ -40,12 +40,12 @@ class Explorer:
     """Controls, the portrait of the run they name, and all runs of its setting against k.
 
     `settings` are those of a RunSpec: the controls start there, and what has no control (steps, system, …) stays there.
-    `beside`: a gate under which the same run is drawn too.
+    `beside`: a gate, such as "exp(alpha=2)", under which the same run is drawn too.
     In a live notebook it can be played with; where there are no widgets it is the picture of its run.
     """
 
     def __init__(self, folder=RECORDS, beside=ALONE, **settings):
-        check("beside", beside, beside in (ALONE, *GATES), f"{ALONE} or one of {', '.join(GATES)}")
+        beside = beside if beside == ALONE else str(lookup("beside", GATES, beside))
         self.start, self.shelf, self.thread = RunSpec(**settings), Shelf(folder), None
         self._stop, self._lock, self._said, self._quiet = threading.Event(), threading.RLock(), "", False
         self.controls = {
@@ -54,7 +54,7 @@ class Explorer:
             "lambda_ic": widgets.SelectionSlider(options=_choices(PENALTIES), continuous_update=False),
             "loss": widgets.Dropdown(options=[*LOSSES]),
             "seed": widgets.SelectionSlider(options=_choices(range(20)), continuous_update=False),
-            "beside": widgets.Dropdown(options=[ALONE, *GATES], value=beside),
+            "beside": widgets.Dropdown(options=[*dict.fromkeys([ALONE, *GATES, beside])], value=beside),
             "gate": widgets.Dropdown(options=[*GATES]),  # the last: its sliders come and go after it
         }
         self.numbers = {}  # the chosen gate's own fields → their sliders

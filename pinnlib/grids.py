@@ -104,9 +104,9 @@ def specs_of(*studies, seeds=None, steps=None):
 
 
 def runs_of(specs, records):
-    """One row per spec, as `journal.table` gives it; a run without a record is there too, with status "missing"."""
-    from .journal import table
+    """One row per spec, as `record.table` gives it; a run without a record is there too, with status "missing"."""
     from .named import check
+    from .record import table
 
     check("records", type(records).__name__, isinstance(records, dict), "records by key, as Journal(folder).load() and sweep(…).records are")
     found = {spec.key: records[spec.key] for spec in specs if spec.key in records}

@@ -65,6 +65,7 @@ def lookup(field, registry, value):
         readable = False
     check(field, value, readable and call.func.id in registry, known)
     kind = registry[call.func.id]
+    check(field, value, kind.name == call.func.id, f"registered under its own name, {kind.name!r}")
     fields = [f.name for f in dataclasses.fields(kind)]
     for argument in arguments:
         check(field, value, argument in fields, f"{call.func.id} with arguments out of: {', '.join(fields) or 'none'}")

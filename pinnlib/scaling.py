@@ -7,10 +7,10 @@ import pandas as pd
 import torch
 
 from . import ntk
-from .journal import result_of
 from .metrics import state_error
 from .models import to_latent
 from .named import check
+from .record import result_of
 from .stats import LEVEL
 from .training import batches, evaluate, initial_parameters, predict, train
 

@@ -5,9 +5,10 @@ import dataclasses
 import pandas as pd
 
 from .figures import METRICS
-from .journal import Journal, result_of, same_formulas
+from .journal import Journal
 from .pace import Pace
 from .paths import RECORDS
+from .record import result_of, same_formulas
 from .spec import RunSpec
 from .training import Result
 

@@ -1,22 +1,23 @@
 """Train what is missing, on as many cores or machines as there are, and keep every finished run."""
 
-import atexit
 import contextlib
 import multiprocessing
 import os
+import signal
 import threading
 import uuid
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 
-from .journal import Journal, failure_of, record_of, same_formulas, table
+from .journal import Journal
 from .named import Told, check, is_whole
 from .numerics import NUMERICS, origin
 from .pace import Pace, in_words
 from .paths import RECORDS, RUNS_CSV
 from .progress import progress_bar, told
+from .record import failure_of, record_of, same_formulas, table
 from .spec import RunSpec
 from .training import batches, train_batch
-
 
 DASK = {
     "distributed.scheduler.worker-ttl": None,  # a pause of the whole sweep, such as a closed lid, is not the death of its workers; that is seen at once
@@ -183,22 +184,48 @@ def _cluster(todo, workers, scheduler):
         yield None
         return
     import dask
-    from distributed import Client, LocalCluster  # a second of imports that nothing else needs
-    from distributed.deploy.spec import close_clusters
+    from distributed import Client  # a second of imports that nothing else needs
 
-    local = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": "CRITICAL", "preload": "pinnlib.worker"}
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(dask.config.set(DASK))
+    with dask.config.set(DASK), contextlib.nullcontext(scheduler) if scheduler else _local(min(workers, len(todo))) as home:
         try:
-            client = Client(scheduler or stack.enter_context(LocalCluster(n_workers=min(workers, len(todo)), **local)))
+            client = Client(home)
         except OSError as error:
-            raise SweepError(f"no Dask scheduler answers at {scheduler}: {error}") from None
+            raise SweepError(f"no Dask scheduler answers at {home}: {error}") from None
+        with client:
+            yield client
+
+
+@contextlib.contextmanager
+def _local(workers):
+    """A cluster of processes on loopback."""
+    from distributed import LocalCluster
+
+    options = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": "CRITICAL"}
+    with contextlib.ExitStack() as stack:
+        try:
+            with _undisturbed():
+                cluster = stack.enter_context(LocalCluster(n_workers=workers, **options))
         except RuntimeError as error:
             raise SweepError(f"no worker could be started ({error}); {GUARD}") from None
-        except KeyboardInterrupt:
-            atexit.unregister(close_clusters)  # it would complain, at the very end, of a cluster that did not come to be
-            raise
-        yield stack.enter_context(client)
+        yield cluster
+
+
+@contextlib.contextmanager
+def _undisturbed():
+    """A Ctrl-C waits until what is started in here is up, and never reaches it: whoever started it shuts it down."""
+    late, before = [], {}
+    if threading.current_thread() is threading.main_thread():  # who alone may say what a signal does
+        before = {name: signal.signal(name, lambda number, _: late.append(number)) for name in (signal.SIGINT, signal.SIGTERM)}
+    resource_tracker.ensure_running()  # started later, it would lift what is blocked here
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # threads and processes inherit that
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for name, handler in before.items():
+            signal.signal(name, handler)
+        for number in late[:1]:
+            signal.raise_signal(number)
 
 
 def _on_cluster(client, parts, reached, elsewhere):

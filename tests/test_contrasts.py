@@ -7,7 +7,7 @@ import torch
 from scipy import stats as scipy_stats
 
 from pinnlib import RunSpec, contrasts, ntk, second_order, stats, train
-from pinnlib.journal import record_of
+from pinnlib.record import record_of
 from pinnlib.training import Objective, initial_parameters
 
 

@@ -9,9 +9,10 @@ import torch
 from pinnlib import GATES, MODELS, AdaptiveFourier, Gate, RunSpec, explorer, identities, train
 from pinnlib.explorer import VIEW, Explorer
 from pinnlib.jets import Jet
-from pinnlib.journal import Journal, record_of
+from pinnlib.journal import Journal
 from pinnlib.portrait import before_training, portrait
 from pinnlib.progress import HEADLESS
+from pinnlib.record import record_of
 from pinnlib.sweep import sweep
 
 TINY = {"steps": 20, "points": 50}
@@ -76,6 +77,11 @@ def test_the_same_run_under_another_gate_is_drawn_and_trained_too(view):
     view.train.click()
     finish(view)
     assert {spec.gate for spec in view.shelf.live} == {"exp", "linear"} and view.status.value.count("Trained here") == 2
+
+
+def test_what_is_beside_may_have_numbers_of_its_own(folder):
+    view = Explorer(folder, beside="exp(alpha=2)", **TINY)
+    assert [spec.gate for spec in view.shown] == ["exp", "exp(alpha=2.0)"] and "exp(alpha=2.0): Not on record" in view.status.value
 
 
 def test_training_can_be_cancelled_and_meanwhile_other_runs_looked_at(folder):

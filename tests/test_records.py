@@ -20,9 +20,10 @@ import pinnlib
 from pinnlib import MODELS, AdaptiveFourier, RunSpec, numerics, stats
 from pinnlib.audit import VERDICTS, audit
 from pinnlib.grids import STUDIES, runs_of, specs_of
-from pinnlib.journal import Journal, JournalError, decode, encode, mixed_versions, record_of, result_of, table, understood
+from pinnlib.journal import Journal, JournalError, decode, encode
 from pinnlib.pace import Pace
 from pinnlib.paths import RECORDS, ROOT, RUNS_CSV
+from pinnlib.record import mixed_versions, record_of, result_of, table, understood
 from pinnlib.sweep import export, missing, sweep
 
 TINY = {"steps": 12, "points": 40}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, spearmanr
 
 from pinnlib import RunSpec, scaling, train
-from pinnlib.journal import record_of
 from pinnlib.models import to_latent
+from pinnlib.record import record_of
 from pinnlib.training import evaluate, initial_parameters
 
 ONE = np.zeros

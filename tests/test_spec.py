@@ -184,6 +184,12 @@ def test_the_published_gates_are_admissible():
     assert set(GATES) >= {"exp", "linear"}
 
 
+def test_a_class_stands_in_its_registry_under_its_own_name(monkeypatch):
+    monkeypatch.setitem(GATES, "ramp", Linear)
+    with pytest.raises(ValueError, match="gate='ramp'.*registered under its own name, 'linear'"):
+        RunSpec(gate="ramp")
+
+
 def test_a_jet_of_plain_numbers_is_refused_with_the_reason(monkeypatch):
     kind = dataclasses.make_dataclass("Bare", [], bases=(Gate,), namespace={"name": "bare", "jet": lambda self, t: Jet(t, 1, 0)}, frozen=True)
     monkeypatch.setitem(GATES, "bare", kind)

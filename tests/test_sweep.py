@@ -66,6 +66,14 @@ def survivors(process_group):
     return [p.pid for p in psutil.process_iter(["status"]) if p.info["status"] != psutil.STATUS_ZOMBIE and _group(p.pid) == process_group]
 
 
+def nobody_is_left(process_group):
+    """Within ten seconds."""
+    deadline = time.monotonic() + 10
+    while survivors(process_group) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not survivors(process_group)
+
+
 def _group(pid):
     with contextlib.suppress(ProcessLookupError):
         return os.getpgid(pid)
@@ -91,12 +99,23 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path, undisturbed):
         os.killpg(process.pid, signal.SIGINT)
         _, errors = process.communicate(timeout=60)
         assert process.returncode != 0 and "the same command goes on from here" in errors
-        deadline = time.monotonic() + 10
-        while survivors(process.pid) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert not survivors(process.pid)
+        assert nobody_is_left(process.pid)
     records = Journal(folder).load()
     assert records and all(undisturbed[key] == value for key, value in essence(records).items())
+
+
+@pytest.mark.parametrize("later", [0, 0.7])
+def test_ctrl_c_while_workers_start_is_as_clean(tmp_path, later):
+    command = [sys.executable, ROOT / "pinnlib", "sweep", "--study", "table", "--records", tmp_path / "records"]
+    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while len(psutil.Process(process.pid).children()) < 3 and time.monotonic() < deadline:  # two workers, and multiprocessing's own helper
+        time.sleep(0.01)
+    time.sleep(later)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130 and errors.endswith("stopped; the same command goes on from here\n") and "Error" not in errors and "Traceback" not in errors
+    assert nobody_is_left(process.pid)
 
 
 def test_a_real_scheduler_with_a_worker_killed_in_the_middle(tmp_path, undisturbed):
