@@ -40,6 +40,13 @@ def test_the_readme_opens_with_the_two_commands():
     assert re.search(r"^./run_all.sh +#.*\n./run_all.sh test", README[:600], re.M)
 
 
+def test_it_names_every_notebook_and_every_module():
+    section = re.search(r"## What is here\n(.*?)\n## ", README, re.S)[1]
+    notebooks, library = (re.findall(r"`(\w+)`", section[section.index(head) : section.index(end)]) for head, end in (("| notebook |", "| folder |"), ("| `pinnlib` |", "`./run_all.sh status`")))
+    assert notebooks == sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+    assert sorted(library) == sorted(["pinnlib", *(path.stem for path in (ROOT / "pinnlib").glob("*.py") if not path.stem.startswith("_"))])
+
+
 def test_the_table_of_gates_is_that_of_the_records():
     rows = re.findall(r"^\| `([^`]+)`: [^|]+((?:\| [\d.]+ )+)\| ([\d.]+) to ([\d.]+) \|$", README, re.M)
     choice = pd.read_csv(ROOT / "data" / "gate_choice.csv", index_col="gate")
