@@ -102,8 +102,8 @@ def portrait(runs, problem=None):
         learning.plot(run.history["update"], rms, **look)
     for axis in (error, residual, sensitivity):
         axis.set(xlabel=TIME, xlim=(0, specs[0].horizon))
-    error.set(ylabel=f"error of ({', '.join(names)})", yscale="log")
-    residual.set(ylabel=r"residual $\|R(t)\|$", yscale="log")
+    error.set(ylabel=f"error of the state{_units(names)}", yscale="log")
+    residual.set(ylabel=rf"residual $\|R\|${_units(names, '/s²')}", yscale="log")
     sensitivity.set(ylabel=r"sensitivity $\|J_R(t)\|$", ylim=(0, None))
     frequencies.set(xlabel="initial frequency [rad/s]", ylabel="learned − initial [rad/s]")
     learning.set(xlabel="update", ylabel="RMS residual in training", yscale="log")
@@ -114,6 +114,12 @@ def portrait(runs, problem=None):
             axis.text(0.5, 0.5, _lacking(axis is frequencies, runs), ha="center", va="center", color="0.4", transform=axis.transAxes)
     _heading(figure, path, runs, specs)
     return figure
+
+
+def _units(names, per=""):
+    """" [m, rad]", or nothing where the unit of a component is not known."""
+    units = [LABELS[name].partition("[")[2].rstrip("]") + per for name in names if name in LABELS]
+    return f" [{', '.join(units)}]" if len(units) == len(names) else ""
 
 
 def _reference(spec, path, states):

@@ -30,6 +30,7 @@ DASK = {
 FORMULAS = ("model", "gate", "system", "hard_velocity")  # fields that stand for code
 PROGRESS = "pinnlib-progress"  # the topic under which workers tell how far they are
 GUARD = 'a script that sweeps with several workers is run by each of them too: put the call under `if __name__ == "__main__":`'
+FIRST = 8  # runs in the first batch of a process: a quarter of a minute of spectral runs
 TRUSTED = 300  # seconds (or a tenth of the whole): how long a sweep goes on before its own pace outweighs that of the records
 
 
@@ -97,7 +98,7 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
         with _cluster(todo, int(workers), scheduler) as client:
             hands = len(client.scheduler_info(n_workers=-1)["workers"]) if client else 1
             pace = Pace(journal.records)
-            parts = sorted(batches(todo, max(hands, 1)), key=pace.seconds)  # the shortest first: a sweep that is soon stopped has kept something
+            parts = _in_order(batches(todo, max(hands, 1)), pace, max(hands, 1))
             with _bar(todo, pace, max(hands, 1), progress) as reached:
                 finished = _on_cluster(client, parts, reached, elsewhere=bool(scheduler)) if client else _here(parts, reached)
                 try:
@@ -112,6 +113,13 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
                     raise
         report.records = {spec.key: journal.records[spec.key] for spec in specs if spec.key in journal.records}
     return report
+
+
+def _in_order(parts, pace, hands):
+    """The shortest batches first, and the first of every process cut: a sweep that is soon stopped has kept something."""
+    parts = sorted(parts, key=pace.seconds)
+    begin, later = parts[:hands], parts[hands:]
+    return [part[:FIRST] for part in begin] + [part[FIRST:] for part in begin if part[FIRST:]] + later
 
 
 def _check_formulas(specs, records):

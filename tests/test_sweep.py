@@ -23,7 +23,8 @@ from pinnlib.journal import Journal
 from pinnlib.pace import Pace
 from pinnlib.paths import ROOT
 from pinnlib.shelf import Shelf
-from pinnlib.sweep import SweepError, _bar, _cluster, _on_cluster, sweep
+from pinnlib.sweep import FIRST, SweepError, _bar, _cluster, _in_order, _on_cluster, sweep
+from pinnlib.training import batches
 
 SPECS = [RunSpec(model=m, gate=g, k=10 + 3 * k, seed=s, steps=150) for m in ("adaptive", "fixed") for g in ("exp", "linear") for k in range(6) for s in range(3)]
 CODE = """
@@ -104,15 +105,15 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path, undisturbed):
     assert records and all(undisturbed[key] == value for key, value in essence(records).items())
 
 
-@pytest.mark.parametrize("later", [0, 0.7])
-def test_ctrl_c_while_workers_start_is_as_clean(tmp_path, later):
+@pytest.mark.parametrize("send, later", [(lambda pid: os.killpg(pid, signal.SIGINT), 0.1), (lambda pid: os.killpg(pid, signal.SIGINT), 0.3), (lambda pid: os.kill(pid, signal.SIGTERM), 0)], ids=["Ctrl-C", "Ctrl-C later", "SIGTERM"])
+def test_a_stop_while_workers_start_is_as_clean(tmp_path, send, later):
     command = [sys.executable, ROOT / "pinnlib", "sweep", "--study", "table", "--records", tmp_path / "records"]
     process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while len(psutil.Process(process.pid).children()) < 3 and time.monotonic() < deadline:  # two workers, and multiprocessing's own helper
         time.sleep(0.01)
     time.sleep(later)
-    os.killpg(process.pid, signal.SIGINT)
+    send(process.pid)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130 and errors.endswith("stopped; the same command goes on from here\n") and "Error" not in errors and "Traceback" not in errors
     assert nobody_is_left(process.pid)
@@ -263,6 +264,14 @@ def test_so_is_it_with_a_network_that_begins_otherwise_now(tmp_path, monkeypatch
     Own.factor = 1.1
     with pytest.raises(SweepError, match="model own.*another formula"):
         sweep(spec, tmp_path, workers=1)
+
+
+def test_the_first_batches_are_short_and_all_runs_are_in_some_batch():
+    networks = [RunSpec(model="baseline", seed=seed) for seed in range(4)]
+    specs = [*networks, *(RunSpec(seed=seed, k=k) for seed in range(20) for k in (20, 30, 60, 100))]
+    parts = _in_order(batches(specs, 2), Pace({}), 2)
+    assert [len(part) for part in parts] == [FIRST, FIRST, 32 - FIRST - 16, 32 - FIRST, 32, 2, 2] and parts[-2:] == [networks[:2], networks[2:]]
+    assert sorted(spec.key for part in parts for spec in part) == sorted(spec.key for spec in specs)
 
 
 def test_a_run_asked_for_twice_is_trained_once(tmp_path):
