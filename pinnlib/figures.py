@@ -83,12 +83,6 @@ def panels(rows=1, columns=1, width=FULL, height=2.2, **options):
     return plt.subplots(rows, columns, figsize=(width, height), layout="constrained", squeeze=False, **options)
 
 
-def spectrum(signal, step):
-    """(ω, share): the one-sided spectrum of a signal sampled every `step`, mean removed, Hann window; the shares sum to 1."""
-    power = np.abs(np.fft.rfft((signal - np.mean(signal)) * np.hanning(len(signal)))) ** 2
-    return 2 * np.pi * np.fft.rfftfreq(len(signal), step), power / power.sum()
-
-
 def incomplete(table, most=4):
     """The cells of a `summary` without a mean, in words: "adaptive exp k=20 (3/10, 1 diverged)"; equal neighbours as one, many summed."""
     told = {}  # what is lacking → the curves that lack it

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pinnlib.figures import PANELS, draw, error_vs_k, incomplete, numbers, spectrum, styles
+from pinnlib.figures import PANELS, draw, error_vs_k, incomplete, numbers, styles
 from pinnlib.grids import STUDIES, runs_of, specs_of
 from pinnlib.output import Output
 from pinnlib.stats import summary
@@ -147,13 +147,6 @@ def test_curves_differ_in_more_than_colour():
 def test_more_names_than_styles_are_refused():
     with pytest.raises(ValueError, match="gates"):
         styles(("fixed",), [f"exp(alpha={i})" for i in range(2, 8)])
-
-
-def test_spectrum_finds_the_frequency_and_its_share():
-    t = np.arange(0, 100, 0.01)
-    omega, share = spectrum(3 + np.sin(20 * t) + 2 * np.cos(4 * t), 0.01)
-    assert omega[share.argmax()] == pytest.approx(4, abs=0.05)
-    assert share[omega > 15].sum() == pytest.approx(1 / 5, abs=1e-3)
 
 
 def test_a_stop_while_a_figure_is_saved_leaves_the_old_one_whole(tmp_path, runs):
