@@ -54,9 +54,7 @@ class Evidence:
     @cached_property
     def every(self):
         """The test and the median log-ratio at every k of every study."""
-        frame = self.runs("main", "no_penalty", "expanded", "as_written")
-        sizes = stats.effect_sizes(frame, ks=None, effects=["median_log_ratio"]).drop(columns=["n", "needed"])
-        return stats.gate_tests(frame, ks=None).merge(sizes, on=stats.TEST, validate="1:1")
+        return stats.every_k(self.runs("main", "no_penalty", "expanded", "as_written"))
 
     def cells(self, ks, lambda_ic=(50,), model="adaptive", loss="balanced", metrics=stats.METRICS):
         """The rows of `every` for these cells, all of them complete; else NotTestable, with the counts."""

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 
 from .manifest import digest, relative
 from .numerics import commit
@@ -42,9 +44,8 @@ class Output:
         self._save(self.data / f"{name}.csv", lambda path: frame.to_csv(path, **options))
 
     def numbers(self, values):
-        """Save data/numbers/<notebook>.json: the values that the paper's text quotes."""
-        values = {name: float(DIGITS % value) if isinstance(value, float) else value for name, value in values.items()}
-        text = json.dumps(values, indent=1, sort_keys=True) + "\n"
+        """Save data/numbers/<notebook>.json: the values that the paper's text quotes; "open" stands for what is not known."""
+        text = json.dumps({name: _quoted(value) for name, value in values.items()}, indent=1, sort_keys=True) + "\n"
         self._save(self.data / "numbers" / f"{self.notebook}.json", lambda path: path.write_text(text))
 
     def wrote(self, path):
@@ -78,3 +79,10 @@ class Output:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(manifest, indent=1) + "\n")
         return sorted(self._written)
+
+
+def _quoted(value):
+    if pd.isna(value) or value == "":
+        return "open"
+    value = value.item() if isinstance(value, np.generic) else value
+    return float(DIGITS % value) if isinstance(value, float) else value

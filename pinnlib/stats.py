@@ -162,6 +162,21 @@ def effect_sizes(frame, ks=(20, 60), metrics=METRICS, partial=False, effects=tup
     return _estimates(_pairs(frame, ks, metrics), {name: EFFECTS[name] for name in effects}, partial)
 
 
+def every_k(frame):
+    """`gate_tests` at every k with the median log-ratio and its interval; exploratory: Holm over all k and metrics of a setting."""
+    sizes = effect_sizes(frame, ks=None, effects=["median_log_ratio"]).drop(columns=["n", "needed"])
+    return gate_tests(frame, ks=None).merge(sizes, on=TEST, validate="1:1")
+
+
+def crossovers(tests):
+    """Per setting and metric: k needed, k with a winner, and changes of winner from one k to the next where both have one."""
+    by = [*SETTING, "metric"]
+    won = tests["winner"].where(tests["winner"].isin(["exp", "linear"]))
+    before = won.groupby([tests[name] for name in by]).shift()
+    decided = tests.assign(decided=won.notna(), crossover=won.notna() & before.notna() & (won != before))
+    return decided.groupby(by).agg(k_needed=("k", "size"), k_decided=("decided", "sum"), crossovers=("crossover", "sum"))
+
+
 def seeds_to_lose(exp, linear, partial=False):
     """How few seeds an adversary must take away for raw p ≥ 0.05 or another winner (0: p is there already; NaN: no test)."""
     # He takes the winner's largest differences: the loser's ranks then stay as they are, so no other choice of as many seeds does better.

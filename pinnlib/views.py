@@ -1,9 +1,9 @@
-"""What the records hold: coverage of the studies, learning curves, learned frequencies, and the gates under either loss."""
+"""What the records hold: coverage of the studies, learning curves, learned frequencies."""
 
 import numpy as np
 import pandas as pd
 
-from .figures import FULL, GATE_COLOURS, GATE_STYLES, PURPLE, log_axis, panels, styles
+from .figures import FULL, GATE_COLOURS, PURPLE, panels, styles
 from .grids import STUDIES, runs_of
 from .spec import RunSpec
 
@@ -60,34 +60,6 @@ def learning_curves(history, ks, columns=("rms_r", "rms_theta")):
         row[0].set_ylabel(names.get(column, column))
     for axis in axes[0]:
         axis.legend() if axis.lines else axis.text(0.5, 0.5, "no runs on record", ha="center", transform=axis.transAxes)
-    return figure
-
-
-def both_losses(ratios, medians):
-    """The ratio linear/exp with its interval (above) and the median errors (below) under either loss, against k; a column per λ.
-
-    `ratios` has median_log_ratio and its interval, `medians` the median, per lambda_ic, loss, k (and gate).
-    """
-    figure, axes = panels(2, 2, height=3.9, sharex=True, sharey="row")
-    for column, lambda_ic in zip(axes.T, (0, 50)):
-        for loss, colour, mark in (("balanced", "black", "o"), ("mse", PURPLE, "D")):
-            part = ratios.query("lambda_ic == @lambda_ic and loss == @loss")
-            low, middle, high = np.exp(part[["median_log_ratio_low", "median_log_ratio", "median_log_ratio_high"]].to_numpy().T)
-            bars = {"yerr": [middle - low, high - middle], "capsize": 1.5, "linewidth": 0.8, "markersize": 3}
-            column[0].errorbar(part["k"], middle, **bars, fmt=f"-{mark}", color=colour, label=loss)
-            for gate, (line, filled) in GATE_STYLES.items():
-                curve = medians.query("lambda_ic == @lambda_ic and loss == @loss and gate == @gate")
-                look = {"marker": mark, "linestyle": line, "color": colour, "markerfacecolor": colour if filled else "white"}
-                column[1].plot(curve["k"], curve["median"], **look, label=f"{loss}, {gate}")
-        column[0].axhline(1, color="0.4", linewidth=0.8, linestyle="--")
-        column[0].set(title=f"$\\lambda_{{IC}}$ = {lambda_ic}")
-        column[1].set(xlabel="spring stiffness $k$ [N/m]")
-    intervals = np.exp(ratios.filter(like="median_log_ratio").to_numpy().ravel())
-    for axis, label, drawn in zip(axes[:, 0], ("ratio of errors, linear / exp", "relative $L^2$ error, median"), (intervals, medians["median"].to_numpy())):
-        axis.set_ylabel(label)
-        log_axis(axis, drawn)
-    for axis in axes[:, 1]:
-        axis.legend(ncols=2, columnspacing=1)
     return figure
 
 

@@ -1,9 +1,11 @@
 """The panels of the paper: declared as the paper names them, honest about what is lacking, the same bytes at every save."""
 
 import contextlib
+import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pinnlib.figures import PANELS, draw, error_vs_k, incomplete, numbers, styles
@@ -162,3 +164,10 @@ def test_a_stop_while_a_figure_is_saved_leaves_the_old_one_whole(tmp_path, runs)
         out.figure(Stopped(), "panel")
     assert (tmp_path / "figures" / "panel.png").read_bytes() == whole
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["panel.pdf", "panel.png"]
+
+
+def test_numbers_for_the_text_are_plain_and_what_is_not_known_is_open(tmp_path):
+    values = {"a": np.float64(1 / 3), "b": np.int64(7), "c": np.nan, "d": pd.NA, "e": "", "f": "exp", "g": 2}
+    Output("04_figures", {}, tmp_path).numbers(values)
+    told = json.loads((tmp_path / "data" / "numbers" / "04_figures.json").read_text())
+    assert told == {"a": 0.3333333333, "b": 7, "c": "open", "d": "open", "e": "open", "f": "exp", "g": 2}

@@ -306,3 +306,12 @@ def test_beside_published():
 def test_bad_input_is_refused_by_name(call, told):
     with pytest.raises(ValueError, match=re.escape(told)):
         call()
+
+
+def test_a_crossover_is_a_change_between_decided_neighbours():
+    winners = ["exp", "linear", "", "exp", "exp", "tie", "linear", "exp"]  # only the first and the last change are between two that have a winner
+    tests = pd.DataFrame({"lambda_ic": 0, "loss": "mse", "model": "adaptive", "metric": "rel_l2_u", "k": range(8), "winner": winners})
+    row = stats.crossovers(tests).iloc[0]
+    assert row.tolist() == [8, 6, 2]
+    other = stats.crossovers(pd.concat([tests, tests.assign(metric="max_ae_u", winner="linear")]))  # does not go on from one metric to the next
+    assert other["crossovers"].tolist() == [0, 2]
