@@ -8,7 +8,7 @@ help() {
 usage: ./run_all.sh [verb] [options]
 
   (no verb)                 reproduce: run all notebooks on the records; figures, tables, numbers, PDF
-      --profile smoke           the whole pipeline with tiny runs of its own, in build/smoke
+      --profile smoke           the whole pipeline with tiny runs of its own, in build/smoke (2-3 minutes)
       --fresh                   train from nothing into build/fresh: hours, a bar tells how many; resumes when started again
                                 (delete build/fresh to begin anew)
       --study table             only the statistics (with --fresh: training those runs, minutes), published values beside ours;
@@ -82,6 +82,6 @@ case "$verb" in
     if [ "$(id -u)" = 0 ]; then set -- --allow-root "$@"; fi
     exec jupyter lab --LabApp.default_url=/lab/tree/notebooks/00_quickstart.ipynb "$@" ;;
   status | sweep | audit) setup; exec python pinnlib "$@" ;;
-  "" | --*) setup; exec python pinnlib reproduce "$@" ;;
-  *) die "unknown verb '$verb'; ./run_all.sh --help lists them" ;;
+  "" | -*) setup; exec python pinnlib reproduce "$@" ;;
+  *) echo "run_all.sh: unknown verb '$verb'; ./run_all.sh --help lists them" >&2; exit 2 ;;
 esac

@@ -5,9 +5,12 @@ Run as a folder (`python pinnlib …`): what is asked is understood before the l
 
 import argparse
 import logging
+import os
+import re
 import signal
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 from grids import STUDIES
@@ -30,6 +33,13 @@ def whole(text):
     return int(text)
 
 
+def address(text):
+    """Where a Dask scheduler listens."""
+    if not re.fullmatch(r"\w+://.+:\d+", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not an address like tcp://host:8786")
+    return text
+
+
 def parsers():
     """Verb → what it understands."""
     found = {}
@@ -39,13 +49,13 @@ def parsers():
         return found[name].add_argument
 
     add = verb("reproduce", "Run all notebooks on the records: figures, tables, numbers, PDF. Other verbs: ./run_all.sh --help", "./run_all.sh")
-    add("--profile", choices=("paper", "smoke"), default="paper", help="paper (default), or smoke: the whole pipeline with tiny runs, in build/smoke")
+    add("--profile", choices=("paper", "smoke"), default="paper", help="paper (default), or smoke: the whole pipeline with tiny runs, in build/smoke, in two or three minutes")
     add("--fresh", action="store_true", help="ignore the records and train from nothing, in build/fresh; resumes when started again (delete that folder to begin anew)")
-    add("--study", choices=OF_THE_STATISTICS, metavar="STUDY", help=f"with --fresh: train only this one of {', '.join(OF_THE_STATISTICS)}, then the statistics; without: only table, to print the published tests beside ours")
+    add("--study", choices=OF_THE_STATISTICS, metavar="STUDY", help=f"with --fresh or --profile smoke: train only this one of {', '.join(OF_THE_STATISTICS)}, then the statistics; without: only table, to print the published tests beside ours")
     add("--output", metavar="FOLDER", help="another home for records (FOLDER/data/records) and results, from the repository root (default: the repository itself, build/smoke or build/fresh)")
     add("--only", action="append", type=lambda text: text.zfill(2), choices=NUMBERS, default=[], metavar="NN", help="only this notebook; may be repeated")
     add("--workers", type=whole, metavar="N", help="local processes for training (default: one per core)")
-    add("--scheduler", metavar="ADDRESS", help="a running Dask scheduler, tcp://host:port")
+    add("--scheduler", type=address, metavar="ADDRESS", help="a running Dask scheduler, tcp://host:port")
     add("--no-pdf", action="store_true", help="do not build the PDF")
     add("--save", action="store_true", help="write the executed notebooks back to notebooks/ (for those who commit them)")
 
@@ -53,7 +63,7 @@ def parsers():
     add("--study", action="append", choices=STUDIES, metavar="STUDY", help="may be repeated (default: all of them; --dry-run lists them)")
     add("--model", action="append", choices=MODELS, metavar="MODEL", help=f"only these of {', '.join(MODELS)}; may be repeated (default: all)")
     add("--workers", type=whole, metavar="N", help="local processes (default: one per core)")
-    add("--scheduler", metavar="ADDRESS", help="a running Dask scheduler, tcp://host:port (default: DASK_SCHEDULER_ADDRESS)")
+    add("--scheduler", type=address, metavar="ADDRESS", help="a running Dask scheduler, tcp://host:port (default: DASK_SCHEDULER_ADDRESS)")
     add("--older", action="store_true", help="also retrain what an older version of the numerics made")
     add("--dry-run", action="store_true", help="only say how many runs are missing, study by study, and how long they would take")
     add("--records", type=Path, default=RECORDS, metavar="FOLDER", help="folder of the journal (default: data/records)")
@@ -101,6 +111,7 @@ def understood(verb, arguments):
 def reproduce(options):
     from pinnlib import pipeline
     from pinnlib.manifest import committed
+    from pinnlib.numerics import machine
     from pinnlib.pdf import build_pdf
 
     asked = {name: getattr(options, name) for name in ("output", "workers", "scheduler")}
@@ -111,7 +122,7 @@ def reproduce(options):
     pdf = "not asked for" if options.no_pdf else build_pdf(options.profile, options.fresh or bool(options.output))
     print(pipeline.summary(done, pdf))
     if not (options.fresh or options.output or options.profile == "smoke"):
-        print(committed())
+        print(committed(machine()))
     return 0
 
 
@@ -127,7 +138,8 @@ def run_sweep(options):
     specs = list(dict.fromkeys(spec for study in asked for spec in wanted[study]))
     records = Journal(options.records).load()
     todo = missing(specs, records, options.older)
-    told = f"{len(todo)} of {len(specs)} distinct runs to train: {Pace(records).told(todo, options.workers)}"
+    elsewhere = bool(options.scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS"))
+    told = f"{len(todo)} of {len(specs)} distinct runs to train: {Pace(records).told(todo, options.workers, elsewhere)}"
     if options.dry_run:
         print(f"{'study':<14} missing of needed")
         for study, part in wanted.items():
@@ -146,11 +158,13 @@ def run_sweep(options):
 def run_audit(options):
     from pinnlib.audit import VERDICTS, audit
     from pinnlib.journal import Journal
-    from pinnlib.numerics import fingerprint
+    from pinnlib.numerics import fingerprint, kinds
 
     found = audit(options.sample, options.model, options.seed, options.records, options.here)
-    made = [record["made"]["fingerprint"] == fingerprint() for record in Journal(options.records).load().values()]
-    print(f"{sum(made)} of {len(made)} records were made on this kind of processor ({fingerprint()})")
+    made = Counter(record["made"]["fingerprint"] for record in Journal(options.records).load().values())
+    for kind, count in made.most_common():
+        here = ", as this one is" if kind == fingerprint() else ""
+        print(f"{count} of {made.total()} records were made on a machine of the kind {kinds().get(kind, 'unknown')} ({kind}){here}")
     print(found.to_string(index=False))
     for verdict in dict.fromkeys(found["verdict"]):
         print(f"{verdict}: {VERDICTS[verdict]}")

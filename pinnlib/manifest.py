@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = "paper"  # the manifest of the PDF
+SAVED = "data/provenance/saved.json"  # on which kind of machine the committed results were made
 
 
 def digest(path):
@@ -56,14 +57,17 @@ def status(folder, notebooks):
     return found
 
 
-def committed():
-    """Whether the results in the repository are those of the last commit, in words; "" where git cannot tell."""
+def committed(here):
+    """Whether the results in the repository are those of the last commit, in words, for a machine of the kind `here`; "" where git cannot tell."""
     if shutil.which("git") is None:
         return ""
     asked = subprocess.run(["git", "status", "--porcelain", "--", "data", "figures", "paper"], cwd=ROOT, capture_output=True, text=True)
     changed = len(asked.stdout.splitlines())
     told = "data/, figures/ and paper/ are the committed ones, byte for byte"
     differ = f"files in data/, figures/ and paper/ that are not as committed: {changed} (git status names them)"
+    made = json.loads((ROOT / SAVED).read_text())["machine"] if (ROOT / SAVED).exists() else here
+    if made != here:
+        differ += f"; those were made on another kind of machine, {made}, and last digits may depend on it: this one is {here}"
     return "" if asked.returncode else differ if changed else told
 
 

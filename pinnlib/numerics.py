@@ -12,7 +12,7 @@ import torch
 
 import pinnlib
 
-from .paths import ROOT
+from .paths import MACHINES, ROOT
 from .spec import RunSpec
 from .training import train_batch
 
@@ -49,6 +49,11 @@ def machine():
     facts = {name.strip(): value.strip() for name, value in facts.items()}
     kind = "/".join(facts.get(name, "?") for name in ("vendor_id", "cpu family", "model", "stepping"))
     return f"{kind} {torch.backends.cpu.get_cpu_capability()} torch {torch.__version__} numba {numba.__version__}"
+
+
+def kinds():
+    """Fingerprint → kind of machine, as `machine` tells it, for those that are known."""
+    return {line["fingerprint"]: line["machine"] for line in json.loads(MACHINES.read_text())}
 
 
 def commit():

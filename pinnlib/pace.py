@@ -25,13 +25,14 @@ class Pace:
         """What the runs would take one process."""
         return sum(self.known.get(spec.model, self.known.get(spec.trunk.name, UNKNOWN)) * spec.steps * spec.points for spec in specs)
 
-    def told(self, specs, workers=None):
-        """In words, for so many local processes."""
+    def told(self, specs, workers=None, elsewhere=False):
+        """In words, for so many local processes, or for workers elsewhere, whose number is not known."""
         unknown = sorted({spec.trunk.name for spec in specs} - set(self.known))
         if not specs or unknown:
             return f"how long that takes is not known: no run of {', '.join(unknown)} is on record" if specs else "nothing to train"
-        workers = min(workers or os.cpu_count(), len(specs))
-        return f"{in_words(self.seconds(specs) / workers)} with {workers} local process{'es' * (workers > 1)}, at the pace of the records"
+        workers = 1 if elsewhere else min(workers or os.cpu_count(), len(specs))
+        by = "of one process's work" if elsewhere else f"with {workers} local process{'es' * (workers > 1)}"
+        return f"{in_words(self.seconds(specs) / workers)} {by}, at the pace of the records"
 
 
 def _by_model(frame):

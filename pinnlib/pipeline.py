@@ -12,9 +12,10 @@ from nbclient.exceptions import DeadKernelError
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from papermill.exceptions import PapermillExecutionError
 
-from .manifest import relative
+from .manifest import SAVED, relative
 from .named import Told, check
 from .page import page
+from .numerics import machine
 from .paths import NOTEBOOKS, ROOT
 from .progress import HEADLESS
 
@@ -122,6 +123,7 @@ def save_back(done):
             cell.metadata = {"tags": cell.metadata.tags} if cell.metadata.get("tags") else {}
         nbformat.write(book, f"{notebook}.new")
         os.replace(f"{notebook}.new", notebook)
+    (ROOT / SAVED).write_text(json.dumps({"machine": machine()}, indent=1) + "\n")
 
 
 def beside_published(done):
@@ -134,8 +136,9 @@ def beside_published(done):
                 shown[name] = table[name].map(f"{{:{digits}}}".format)
                 shown[f"{name} (paper)"] = table[f"{name}_published"].map(f"{{:{digits}}}".format)
             shown["p_holm (paper)"] = table["p_holm_is_bound"].map({True: "<", False: ""}) + shown["p_holm (paper)"]
-            note = "\nThese runs are tiny and mean nothing.\n" if "steps" in parameters else CHAOS if "output" in parameters else ""
-            return "\nPaired tests of the two gates, ours and the paper's:\n" + shown.to_string(index=False) + "\n" + note
+            tiny = "steps" in parameters
+            said, note = " (of tiny runs, which mean nothing)" * tiny, CHAOS if "output" in parameters and not tiny else ""
+            return f"\nPaired tests of the two gates, ours{said} and the paper's:\n{shown.to_string(index=False)}\n{note}"
     return ""
 
 

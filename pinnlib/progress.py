@@ -33,7 +33,11 @@ def progress_bar(total, progress=None, **options):
             kind, options = Lines, options | {"mininterval": 60, "delay": 60}
         shown = headless != "quiet" if progress is None else progress
         with kind(total=total, file=file, disable=not shown, miniters=0, **options) as bar:
-            yield bar
+            try:
+                yield bar
+            except BaseException:
+                bar.disable = True  # who is told why it stopped need not see it once more
+                raise
 
 
 @contextlib.contextmanager

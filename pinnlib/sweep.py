@@ -107,9 +107,9 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
                         journal.append(records)
                         report.trained += len(records)
                 except KeyboardInterrupt:
-                    left = len(todo) - report.trained
+                    kept, left = len(specs) - len(todo) + report.trained, len(todo) - report.trained
                     with told() as file:
-                        print(f"\nstopped: {report.trained} runs trained and kept, {left} left; the same command goes on from here", file=file)
+                        print(f"\nstopped: {report.trained} runs trained now, {kept} on record, {left} left; the same command goes on from here", file=file)
                     raise
         report.records = {spec.key: journal.records[spec.key] for spec in specs if spec.key in journal.records}
     return report

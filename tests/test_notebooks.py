@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from pinnlib import manifest, pipeline
+from pinnlib.numerics import machine
 from pinnlib.paths import NOTEBOOKS, ROOT
 from pinnlib.progress import HEADLESS
 
@@ -115,7 +116,9 @@ def test_save_back_leaves_no_noise(shelf, tmp_path):
     torn = nbformat.read(executed, as_version=4)
     torn.cells[-1].outputs += [nbformat.v4.new_output("stream", text=text) for text in ("one", " line\n")]
     nbformat.write(torn, executed)
+    (tmp_path / "data" / "provenance").mkdir(parents=True)
     pipeline.save_back([(shelf / "01_good.ipynb", executed, {}, 0)])
+    assert json.loads((tmp_path / manifest.SAVED).read_text()) == {"machine": machine()}
     text = (shelf / "01_good.ipynb").read_text()
     assert '"one line\\n"' in text and '"execution_count": 2' in text and "start_time" not in text and "papermill" not in text
     assert manifest.digest(shelf / "01_good.ipynb") == manifest.digest(executed)  # which is of the code alone
@@ -143,15 +146,18 @@ def test_status_names_what_changed(tmp_path, monkeypatch):
 def test_whether_the_results_are_the_committed_ones_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(manifest, "ROOT", tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert manifest.committed() == ""  # no repository
+    assert manifest.committed("here") == ""  # no repository
     for name in ("data", "figures", "paper"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a").write_text("1")
     for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    assert manifest.committed().endswith("byte for byte")
+    assert manifest.committed("here").endswith("byte for byte")
     (tmp_path / "data" / "a").write_text("2")
-    assert "not as committed: 1 " in manifest.committed()
+    assert manifest.committed("here").endswith("not as committed: 1 (git status names them)")
+    (tmp_path / "data" / "provenance").mkdir()
+    (tmp_path / manifest.SAVED).write_text('{"machine": "there"}')
+    assert "made on another kind of machine, there" in manifest.committed("here") and manifest.committed("there").endswith("(git status names them)")
 
 
 def test_what_is_made_from_stale_outputs_is_stale_too(tmp_path, monkeypatch):
@@ -213,7 +219,7 @@ def test_ctrl_c_in_the_middle_leaves_no_process_behind_and_no_traceback(smoke):
     code, told, left, family = smoke["interrupted"]
     assert code == 130 and family > 3 and not left, told
     assert told.endswith("run_all.sh: stopped; started again, the notebooks begin anew and training goes on from the runs kept\n") and "Traceback" not in told
-    assert re.search(r"stopped: \d+ runs trained and kept, \d+ left", told)  # said by the notebook's kernel, past the notebook
+    assert re.search(r"stopped: \d+ runs trained now, \d+ on record, \d+ left", told)  # said by the notebook's kernel, past the notebook
 
 
 def test_smoke_makes_every_notebook_and_says_so(smoke):

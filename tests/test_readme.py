@@ -18,7 +18,7 @@ from pinnlib import GATES, MODELS, SYSTEMS, numerics, train
 from pinnlib.contrasts import lost
 from pinnlib.grids import STUDIES, specs_of
 from pinnlib.pace import Pace
-from pinnlib.paths import ROOT
+from pinnlib.paths import MACHINES, ROOT
 
 README = (ROOT / "README.md").read_text()
 
@@ -31,7 +31,7 @@ def test_the_five_lines_print_what_the_readme_says():
         exec(code, {})
     told = re.compile(r"-?\d+\.\d+")
     assert told.sub("#", printed.getvalue()).split() == told.sub("#", shown).split()
-    on_file = json.loads(Path(__file__).with_name("numerics.json").read_text())
+    on_file = json.loads(MACHINES.read_text())
     if on_file[0]["fingerprint"] == numerics.fingerprint():  # on the machine of the README, to the last digit
         assert printed.getvalue() == shown
 

@@ -22,7 +22,7 @@ from pinnlib.audit import VERDICTS, audit
 from pinnlib.grids import STUDIES, runs_of, specs_of
 from pinnlib.journal import Journal, JournalError, decode, encode
 from pinnlib.pace import Pace
-from pinnlib.paths import RECORDS, ROOT, RUNS_CSV
+from pinnlib.paths import MACHINES, RECORDS, ROOT, RUNS_CSV
 from pinnlib.record import mixed_versions, record_of, result_of, table, understood
 from pinnlib.sweep import export, missing, sweep
 
@@ -285,9 +285,8 @@ def test_older_numerics_are_told_and_retrained_on_demand(trained, tmp_path):
 
 
 def test_the_version_of_the_numerics_changes_with_the_bits():
-    """On a machine whose fingerprint is on file, other bits need a new NUMERICS (and a new line in tests/numerics.json)."""
-    on_file = json.loads(Path(__file__).with_name("numerics.json").read_text())
-    expected = {line["fingerprint"]: line["numerics"] for line in on_file if line["machine"] == numerics.machine()}
+    """On a machine whose fingerprint is on file, other bits need a new NUMERICS (and a new line in data/machines.json)."""
+    expected = {line["fingerprint"]: line["numerics"] for line in json.loads(MACHINES.read_text()) if line["machine"] == numerics.machine()}
     if not expected:
         pytest.skip(f"no fingerprint on file for {numerics.machine()}; to add: {numerics.fingerprint()}")
     assert expected.get(numerics.fingerprint()) == numerics.NUMERICS

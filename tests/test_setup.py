@@ -85,4 +85,4 @@ def test_help_needs_no_environment_and_an_unknown_verb_is_refused(house):
     told = call(house, "--help")
     assert told.returncode == 0 and all(verb in told.stdout for verb in ("test", "bench", "lab", "status", "sweep", "audit", "--fresh", "--profile"))
     wrong = call(house, "tset")
-    assert wrong.returncode != 0 and "unknown verb 'tset'" in wrong.stderr and not (house / ".venv").exists()
+    assert wrong.returncode == 2 and "unknown verb 'tset'" in wrong.stderr and not (house / ".venv").exists()
