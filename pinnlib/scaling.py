@@ -117,6 +117,22 @@ def in_time(specs, updates, records, windows=4):
     return _joined(rows)
 
 
+def early_first(timed):
+    """Of `in_time` with two windows, per gate and update: the runs in which the early one has the smaller share of its first residual left."""
+    halves = timed.pivot(index=["gate", "k", "seed", "update"], columns="window", values="residual")
+    left = halves / halves.xs(0, level="update").reindex(halves.index.droplevel("update")).to_numpy()
+    ahead = (left.iloc[:, 0] < left.iloc[:, 1]).drop(0, level="update").groupby(["gate", "update"]).agg(["sum", "size"])
+    return ahead.set_axis(["early half ahead", "of"], axis=1)
+
+
+def late_first(measured):
+    """Per gate: the runs in which the kernel makes the late half's residual fall faster, and the smallest, median and largest ratio of the rates."""
+    rates = measured.groupby("gate")[["rate_late_over_early", "balanced_rate_late_over_early"]]
+    ahead = rates.agg(lambda ratio: (ratio > 1).sum()).assign(of=rates.size())
+    ends = {f"ratio of rates, {name}": rates.agg(how) for name, how in (("smallest", "min"), ("median", "median"), ("largest", "max"))}
+    return pd.concat({"late half predicted ahead": ahead} | ends, axis=1)
+
+
 def best_head(spec, parameters):
     """The parameters with the head of a Fourier trunk replaced by that which fits the reference best: least squares in the latent variables."""
     ref, n = spec.reference, 2 * len(spec.trunk.start)

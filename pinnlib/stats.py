@@ -63,6 +63,13 @@ def paired(frame, metric):
     return wide.assign(metric=metric, difference=wide.linear - wide.exp, log_ratio=np.log(wide.linear / wide.exp))
 
 
+def known_by_k(pairs):
+    """For every pair of `paired`: is the winner the gate that won most of the other seeds of its k? A draw among them counts for linear."""
+    exp = pairs["log_ratio"] > 0
+    wins = exp.groupby(pairs["k"])
+    return ((wins.transform("sum") - exp) / (wins.transform("size") - 1) > 0.5) == exp
+
+
 def _pairs(frame, ks, metrics):
     pairs = pd.concat([paired(frame, metric) for metric in metrics], ignore_index=True)
     known = sorted(set(pairs.k))

@@ -103,6 +103,30 @@ def test_floors_of_a_run_can_be_held_in_single_precision():
     np.testing.assert_allclose(norms["all"] ** 2, norms["head"] ** 2 + norms["frequencies"] ** 2)
 
 
+def test_the_half_that_has_lost_more_is_ahead():
+    # What is left, early and late: exp, seed 0: 10/10 and 2/4, then 4/10 and 2/4; seed 1: 1/2 and 1/1, then 1/2 and 1/2, which is no lead;
+    # linear: 5/5 and 9/10, then 4/5 and 9/10.
+    residuals = {("exp", 0): [(10, 4), (10, 2), (4, 2)], ("exp", 1): [(2, 1), (1, 1), (1, 0.5)], ("linear", 0): [(5, 10), (5, 9), (4, 9)]}
+    rows = [
+        {"gate": gate, "k": 20, "seed": seed, "update": update, "window": window, "residual": residual}
+        for (gate, seed), moments in residuals.items() for update, halves in zip((0, 10, 20), moments)
+        for window, residual in zip(("0–5", "5–10"), halves)
+    ]  # fmt: skip
+    found = scaling.early_first(pd.DataFrame(rows))
+    assert found.to_dict("index") == {
+        ("exp", 10): {"early half ahead": 1, "of": 2}, ("exp", 20): {"early half ahead": 1, "of": 2},
+        ("linear", 10): {"early half ahead": 0, "of": 1}, ("linear", 20): {"early half ahead": 1, "of": 1},
+    }  # fmt: skip
+
+
+def test_the_half_that_the_kernel_has_ahead_is_counted_for_either_weights():
+    rates = {"rate_late_over_early": [0.5, 3, 2, 4], "balanced_rate_late_over_early": [1, 0.1, 0.2, 8]}
+    found = scaling.late_first(pd.DataFrame({"gate": ["exp", "linear", "exp", "exp"]} | rates))
+    assert found["late half predicted ahead"].to_numpy().tolist() == [[2, 1, 3], [1, 0, 1]]  # K, balanced K, of; a ratio of 1 is not ahead
+    assert found.loc["exp"].drop("late half predicted ahead").tolist() == [0.5, 0.2, 2, 1, 4, 8]  # smallest, median, largest, each of both
+    assert set(found.loc["linear"].drop("late half predicted ahead")) == {3, 0.1}
+
+
 def test_without_records_the_study_to_train_is_named():
     with pytest.raises(ValueError, match="sweep --study expanded"):
         scaling.profiles([RunSpec()], [5000], {})

@@ -104,6 +104,15 @@ def test_effect_sizes_by_hand():
     assert all(row[f"{name}_low"] <= row[name] <= row[f"{name}_high"] for name in stats.EFFECTS)
 
 
+def test_what_k_alone_knows_by_hand():
+    # k = 20: exp wins three of four; the others of an exp seed are 2 : 1 for exp, those of the linear seed 3 : 0, which is wrong.
+    # k = 60: one each, so that the only other seed is wrong for either. k = 90: linear wins two of three; the others of a linear seed are a
+    # draw, which counts for linear, and those of the exp seed 0 : 2.
+    pairs = pd.DataFrame({"k": [20, 60, 20, 20, 20, 60, 90, 90, 90], "log_ratio": [0.1, 2, 3, -1, 0.2, -2, -1, 1, -3]})
+    assert stats.known_by_k(pairs).tolist() == [True, False, True, False, True, False, True, False, True]
+    assert stats.known_by_k(pairs[:2]).tolist() == [False, False]  # a seed without others: nothing is known, which counts for linear
+
+
 def test_bootstrap_is_the_same_every_time():
     frame = both_k()
     pd.testing.assert_frame_equal(stats.effect_sizes(frame), stats.effect_sizes(frame.sample(frac=1, random_state=1)))
