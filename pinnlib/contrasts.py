@@ -48,6 +48,21 @@ def family(*tables, planned=0):
     return [table.assign(p_holm=adjusted[end - len(table) : end]) for table, end in zip(tables, ends)]
 
 
+def preferred(under, metric="rel_l2_u"):
+    """k × loss → the gate with the smallest median error; `under` has a table of runs per loss."""
+    return pd.DataFrame({loss: stats.summary(runs, metric).pivot(index="gate", columns="k", values="median").idxmin() for loss, runs in under.items()})
+
+
+def each_under_its_own(under, best):
+    """Where the `preferred` gates of two losses differ: the own one against the other's, under either loss; Holm as if they differed at every k."""
+    tables = []
+    for k, own in best[best.nunique(axis=1) > 1].iterrows():
+        tables += [contrasts(runs[runs["k"] == k], [(own[loss], own.drop(loss).iloc[0])]).assign(loss=loss) for loss, runs in under.items()]
+    nothing = pd.DataFrame([{"k": 0, "first": "", "second": "", "loss": ""} | contrast([], [])])[:0]  # with the types that a row would have
+    (table,) = family(pd.concat(tables or [nothing], ignore_index=True), planned=len(under) * len(best))
+    return table
+
+
 def regrets(runs, column="gate", by="k", metric="rel_l2_u", resamples=99_999):
     """Per variant: median error at each k (`median_…`), the same over that of the best variant there (`regret_…`), the worst of those, and its
     95% interval `low` to `high` and the share of samples in which it is the smallest of all (`best_in`), whole seeds resampled; best worst case first.

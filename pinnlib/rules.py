@@ -15,6 +15,11 @@ def sure(table):
     return np.sign(np.log(table["ratio"])).where(table["p_holm"] < LEVEL, 0)
 
 
+def score(table):
+    """How often the first is significantly better, and how often the second."""
+    return tuple(int((sure(table) == side).sum()) for side in (1, -1))
+
+
 def sizes(table):
     """Per `factor`: the median size of its effects on a logarithmic scale, and how many are significant."""
     return table.assign(size=np.log(table["ratio"]).abs(), clear=sure(table) != 0).groupby("factor").agg({"size": "median", "clear": "sum"})
@@ -57,19 +62,30 @@ def helps(table):
     """Helps, if significantly better than the penalty in at least six of eight contrasts and worse in none; hurts likewise; else mixed."""
     if not _whole(table):
         return "open"
-    better, worse = (int((sure(table) == side).sum()) for side in (1, -1))
+    better, worse = score(table)
     return "helps" if better >= 6 and not worse else "hurts" if worse >= 6 and not better else "mixed"
+
+
+def nearer(table):
+    """How often the first is better by more than a factor 1.5, significantly."""
+    return int(((sure(table) == 1) & (table["ratio"] > 1.5)).sum())
 
 
 def elsewhere(table):
     """Yes, if the error against the run's own trajectory is smaller than that against the reference by more than a factor 1.5, significantly, in at
     least four of eight contrasts; else no."""
-    return "open" if not _whole(table) else "yes" if ((sure(table) == 1) & (table["ratio"] > 1.5)).sum() >= 4 else "no"
+    return "open" if not _whole(table) else "yes" if nearer(table) >= 4 else "no"
 
 
 def gap(table):
     """The median size of the gap between two variants, on a logarithmic scale."""
     return float(np.log(table["ratio"]).abs().median())
+
+
+def kept(undone, usual):
+    """The rows of `usual` in which the gap is at least as large in the same row of `undone`."""
+    left, before = (np.log(table["ratio"]).abs().to_numpy() for table in (undone, usual))
+    return usual[left >= before]
 
 
 def conditioning(undone, usual):

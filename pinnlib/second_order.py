@@ -7,8 +7,10 @@ import pandas as pd
 from scipy.optimize import least_squares
 
 from . import ntk
+from .grids import FOUR_K
 from .named import check
 from .progress import progress_bar
+from .spec import RunSpec
 from .training import evaluate, initial_parameters
 
 RUN = ["model", "gate", "k", "lambda_ic", "loss", "seed"]
@@ -69,3 +71,12 @@ def outcomes(specs, rounds=(6,), evaluations=60, known=None, keep=lambda table: 
             table = pd.DataFrame(rows) if table.empty else pd.concat([table, pd.DataFrame(rows)], ignore_index=True)
             keep(table)
     return table
+
+
+def of_the_gate_study(seeds, rounds, evaluations, known=None, keep=lambda table: None):
+    """`outcomes` for notebook 06: both spectral trunks, the published gates, at most ten seeds; three of the adaptive go on for four times the rounds."""
+    cells = [(model, gate, k) for model in ("adaptive", "fixed") for gate in ("exp", "linear") for k in FOUR_K]
+    asked = [RunSpec(model=model, gate=gate, k=k, seed=seed) for model, gate, k in cells for seed in range(min(seeds, 10))]
+    few = [spec for spec in asked if spec.model == "adaptive" and spec.seed < 3]
+    known = outcomes(few, (rounds, 2 * rounds, 4 * rounds), evaluations, known, keep)
+    return outcomes([spec for spec in asked if spec not in few], (rounds,), evaluations, known, keep)

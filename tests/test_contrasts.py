@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy import stats as scipy_stats
 
-from pinnlib import RunSpec, contrasts, ntk, second_order, stats, train
+from pinnlib import RunSpec, contrasts, ntk, rules, second_order, stats, train
 from pinnlib.record import record_of
 from pinnlib.training import Objective, initial_parameters
 
@@ -46,6 +46,20 @@ def test_a_variant_that_a_cell_lacks_altogether_still_counts_in_holm():
 def test_lost_counts_the_contrasts_that_a_variant_loses_for_sure():
     table = pd.DataFrame({"first": ["a", "a", "b", "c"], "second": ["b", "c", "c", "d"], "ratio": [2.0, 0.5, 0.9, 1.0], "p_holm": [0.01, 0.04, 0.2, 0.01]})
     assert contrasts.lost(table).to_dict() == {"a": 1, "b": 1, "c": 0, "d": 0}  # a tie is lost by nobody
+
+
+def test_each_gate_under_the_loss_that_prefers_it():
+    one, two, most = [1.0] * 6, [2.0] * 6, [8.0] * 6
+    tables = {"balanced": runs(a={10: one, 20: one}, b={10: two, 20: two}, c={10: most, 20: most}), "mse": runs(a={10: most, 20: one}, b={10: two, 20: two}, c={10: most, 20: most})}
+    under = {loss: table.assign(lambda_ic=50.0, loss=loss, model="adaptive") for loss, table in tables.items()}
+    best = contrasts.preferred(under)
+    assert best.loc[10].to_dict() == {"balanced": "a", "mse": "b"} and best.loc[20].to_dict() == {"balanced": "a", "mse": "a"}
+    found = contrasts.each_under_its_own(under, best)
+    assert found[["k", "loss", "first", "second"]].values.tolist() == [[10, "balanced", "a", "b"], [10, "mse", "b", "a"]]
+    assert list(found["ratio"]) == pytest.approx([2, 4]) and list(found["p_raw"]) == [1 / 32] * 2
+    assert list(found["p_holm"]) == [4 / 32] * 2  # of four that were planned, two for each k
+    same = contrasts.each_under_its_own(under, best.assign(mse="a"))
+    assert same.empty and {*same} == {*found} and rules.changes(same, (10, 20)) == "at 0 of 2 k"
 
 
 def test_an_unknown_variant_is_named():

@@ -64,6 +64,13 @@ def test_helps_hurts_or_mixed():
     assert rules.helps(table([2.0] * 7 + [0.5])) == "mixed" == rules.helps(table([2.0] * 5 + [1.1] * 3, [0.01] * 5 + [0.5] * 3))
 
 
+def test_what_the_answers_rest_on_is_counted():
+    mixed = table([2.0, 1.6, 1.4, 0.5, 1.0, 3.0, np.nan], [0.01, 0.01, 0.01, 0.01, 0.01, 0.2, np.nan])
+    assert rules.score(mixed) == (3, 1) and rules.nearer(mixed) == 2  # neither a tie nor what is not sure counts
+    usual, undone = table([4.0, 0.5, 2.0], k=[20, 30, 60]), table([0.2, 1.5, 0.5], k=[20, 30, 60])
+    assert list(rules.kept(undone, usual)["k"]) == [20, 60] and list(rules.kept(usual, undone)["k"]) == [30, 60]  # the side does not matter, and equal is kept
+
+
 def test_elsewhere_and_conditioning():
     assert rules.elsewhere(table([1.6] * 4 + [1.0] * 4)) == "yes"
     assert rules.elsewhere(table([1.4] * 8)) == "no" == rules.elsewhere(table([1.6] * 8, p=0.2))
@@ -102,6 +109,18 @@ def test_outcomes_after_each_number_of_rounds_that_is_asked_for(monkeypatch):
     steps = []
     more = second_order.outcomes([spec, RunSpec(model="fixed", gate="linear", seed=1)], (1, 3), 20, known=found, keep=steps.append)
     assert list(more["seed"]) == [0, 0, 1, 1] and len(steps) == 1 and steps[0].equals(more)
+
+
+def test_levenberg_marquardt_is_asked_for_ten_seeds_and_three_of_them_go_on(monkeypatch):
+    calls = []
+    monkeypatch.setattr(second_order, "outcomes", lambda specs, *rest: calls.append((specs, *rest)) or len(calls))
+    assert second_order.of_the_gate_study(20, 6, 60, "known", print) == 2
+    (few, *first), (rest, *second) = calls
+    assert first == [(6, 12, 24), 60, "known", print] and second == [(6,), 60, 1, print]  # the second goes on from what the first has found
+    assert {(spec.model, spec.seed) for spec in few} == {("adaptive", 0), ("adaptive", 1), ("adaptive", 2)} and len(few) == 3 * 2 * 4
+    assert len({*few, *rest}) == len(few) + len(rest) == 2 * 2 * 4 * 10 and {spec.seed for spec in rest if spec.model == "fixed"} == {*range(10)}
+    second_order.of_the_gate_study(2, 6, 60)
+    assert {spec.model for spec in calls[3][0]} == {"fixed"} and len(calls[2][0]) == len(calls[3][0]) == 2 * 2 * 4
 
 
 def test_tables_and_numbers_keep_ten_digits(tmp_path):
