@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 
 from . import stats
-from .evidence import Claim, Finding, NotTestable
+from .evidence import VERDICTS, Claim, Finding, NotTestable
 from .findings import (
     baseline_sensitivity, crossovers, every_seed_at_60, kernel_predicts, often_at_20, reversal, same_without_penalty, table_row, told_row, transitional,
 )  # fmt: skip
@@ -92,3 +92,20 @@ def evaluate(evidence, claims=CLAIMS):
         rows.append({name: getattr(claim, name) for name in ("id", "kind", "where", "wording", "rule", "published")} | found._asdict())
     columns = ["id", "kind", "where", "wording", "rule", "published", "ours", "interval", "verdict", "reason"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def counts(ledger):
+    """Name → how many claims have each verdict, how many exact and other ones are reproduced, and how many rows of the table of tests."""
+    reproduced, exact, row = ledger["verdict"] == "reproduced", ledger["kind"] == "exact", ledger["kind"] == "statistical"
+    found = {"claims_total": len(ledger)} | {f"claims_{verdict.replace(' ', '_')}": int((ledger["verdict"] == verdict).sum()) for verdict in VERDICTS}
+    found |= {f"claims_{name}": f"{reproduced[part].sum()} of {part.sum()}" for name, part in (("exact", exact), ("other", ~exact & ~row))}
+    return found | {"rows_total": int(row.sum()), "rows_reproduced": int(reproduced[row].sum())}
+
+
+def outcomes(ledger):
+    """claim_<id>_verdict and claim_<id>_ours (or why there is none), of every claim but the rows of the table of tests."""
+    found = {}
+    for row in ledger[ledger["kind"] != "statistical"].itertuples():
+        key, verdict = row.id.replace("-", "_"), "partly reproduced" if row.verdict == "partly" else row.verdict
+        found |= {f"claim_{key}_verdict": verdict, f"claim_{key}_ours": row.ours or row.reason}
+    return found

@@ -8,6 +8,7 @@ import pandas as pd
 import torch
 
 from . import stats
+from .findings import inside
 from .identities import SPECS, _random, frequencies
 from .metrics import state_error
 from .record import result_of
@@ -26,6 +27,19 @@ def losses(evidence):
     return wide.assign(same=(wide["winner_balanced"] == wide["winner_mse"]).astype("boolean").where(decided)).reset_index()
 
 
+def counts(table):
+    """From `losses`: comparisons complete under both losses, those with another winner, and those of them with a star under both."""
+    known = table["same"].dropna()
+    starred = table["text_balanced"].str.endswith("*", na=False) & table["text_mse"].str.endswith("*", na=False)
+    return {"losses_compared": len(known), "losses_differ": int((~known).sum()), "losses_differ_clearly": int((~known & starred[known.index]).sum())}
+
+
+def as_written(evidence):
+    """Per published row with a verdict under the loss of the text: whether winner and significance come out again."""
+    rows = stats.beside_published(stats.gate_tests(evidence.runs("as_written")))
+    return rows[["same_winner", "same_significance"]].dropna().all(axis=1)
+
+
 def winners(table, loss, lambda_ic, metric="rel_l2_u"):
     """Which gate wins where, in words, from `losses`: "exp at k = 10, 20; linear at k = 30 to 60; open at k = 70"."""
     part = table.query("lambda_ic == @lambda_ic and metric == @metric").dropna(subset=f"text_{loss}")
@@ -42,17 +56,17 @@ def _stretches(ks, place):
 
 def _loss_matters(evidence):
     table = losses(evidence)
-    known = table["same"].dropna()
-    if not len(known):
+    found = counts(table)
+    if not found["losses_compared"]:
         return f"open: of {table['text_balanced'].count()} comparisons none is complete under both losses"
-    told = f"another gate wins by median in {(~known).sum()} of {len(known)} comparisons (λ, k, metric) complete under both losses"
-    written = stats.beside_published(stats.gate_tests(evidence.runs("as_written")))[["same_winner", "same_significance"]].dropna()
-    return f"{told}; of the published rows {written.all(axis=1).sum()} of {len(written)} come out again under the loss of the text"
+    told = f"another gate wins by median in {found['losses_differ']} of {found['losses_compared']} comparisons (λ, k, metric) complete under both losses"
+    written = as_written(evidence)
+    return f"{told}; of the published rows {written.sum()} of {len(written)} come out again under the loss of the text"
 
 
 def _seeding(evidence):
-    inside = evidence.table[["mean_exp_inside", "mean_linear_inside"]].stack().dropna()
-    return f"not separable from chance; {inside.sum()} of {len(inside)} published means lie inside our 95% intervals"
+    means = inside(evidence.table)
+    return f"not separable from chance; {means.sum()} of {len(means)} published means lie inside our 95% intervals"
 
 
 def _twenty_points(_):

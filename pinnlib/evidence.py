@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Callable, NamedTuple
 
+import numpy as np
+
 from . import stats
 from .grids import runs_of, specs_of
 
@@ -55,6 +57,15 @@ class Evidence:
     def every(self):
         """The test and the median log-ratio at every k of every study."""
         return stats.every_k(self.runs("main", "no_penalty", "expanded", "as_written"))
+
+    @cached_property
+    def effects(self):
+        """How large the differences of the eight tests are (ratio: linear/exp), and how much of each hangs on single seeds."""
+        runs = self.runs("table")
+        sizes = stats.effect_sizes(runs, effects=["median_log_ratio", "hodges_lehmann", "rank_biserial"])
+        single = stats.leave_one_out(runs)[[*stats.TEST, "p_holm_worst", "seeds_to_lose", "note"]]
+        ratios = {f"ratio{end}": np.exp(sizes[f"median_log_ratio{end}"]) for end in ("", "_low", "_high")}
+        return sizes.assign(**ratios).merge(single, on=stats.TEST, validate="1:1")
 
     def cells(self, ks, lambda_ic=(50,), model="adaptive", loss="balanced", metrics=stats.METRICS):
         """The rows of `every` for these cells, all of them complete; else NotTestable, with the counts."""

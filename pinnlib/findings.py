@@ -18,11 +18,25 @@ def table_row(evidence, lambda_ic, k, metric):
     return graded((row["same_winner"], row["same_significance"]), told_row(row), interval=interval, reason=reason)
 
 
+def inside(table):
+    """Whether each published mean lies inside our bootstrap interval, where there is one."""
+    return table[["mean_exp_inside", "mean_linear_inside"]].stack().dropna()
+
+
 def outside(table):
     """Which published means lie outside our bootstrap intervals, in words."""
     gates = [(row, gate) for row in table.to_dict("records") for gate in ("exp", "linear")]
     said = "GATE at λ = {lambda_ic:g}, k = {k:g} in {metric} ({mean_GATE_published:.3f}, ours {mean_GATE_low:.3f} to {mean_GATE_high:.3f})"
     return "; ".join(said.replace("GATE", gate).format(**row) for row, gate in gates if row[f"mean_{gate}_inside"] is False) or "none"
+
+
+def extremes(effects):
+    """Over the tests: largest p with one seed left out, fewest seeds to lose, smallest and largest factor; each "open" if a test is incomplete."""
+    if effects["note"].ne("").any():
+        return dict.fromkeys(("single_seed_worst_p", "fewest_seeds_to_lose", "smallest_factor", "largest_factor"), "open")
+    seeds = {"single_seed_worst_p": effects["p_holm_worst"].max(), "fewest_seeds_to_lose": int(effects["seeds_to_lose"].min())}
+    factor = np.exp(effects["median_log_ratio"].abs())
+    return seeds | {"smallest_factor": factor.min(), "largest_factor": factor.max()}
 
 
 def told_row(row, bound=False):

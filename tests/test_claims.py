@@ -1,10 +1,13 @@
 """The ledger of claims: exact ones hold here and now, the others are decided by their rule and never from fewer runs than they need."""
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from pinnlib import claims, disagreements, evidence, latex, stats
+from pinnlib import RunSpec, claims, disagreements, evidence, findings, latex, stats
 from pinnlib.grids import runs_of, specs_of
 from pinnlib.paths import ROOT
 
@@ -122,6 +125,63 @@ def test_losses_are_compared_where_both_are_complete(good):
     assert "open" in disagreements.disagreements(evidence.Evidence({})).set_index("id")["consequence"]["loss"]
 
 
+def test_losses_that_differ_are_counted_and_clearly_only_with_two_stars():
+    table = pd.DataFrame({"same": pd.array([True, False, False, None], dtype="boolean")})
+    table = table.assign(text_balanced=["exp 2.00*", "exp 2.00*", "exp 2.00*", None], text_mse=["exp 3.00*", "linear 0.50*", "linear 0.90", "12/20"])
+    assert disagreements.counts(table) == {"losses_compared": 3, "losses_differ": 2, "losses_differ_clearly": 1}
+
+
+def test_published_rows_come_out_again_under_the_loss_of_the_text_or_not(good):
+    same = disagreements.as_written(good)
+    assert len(same) == 8 and same.all()
+    other = disagreements.as_written(Made(lambda row: 1 / as_published(row)))  # as significant, but the other winner
+    assert len(other) == 8 and not other.any()
+    assert disagreements.as_written(evidence.Evidence({})).empty
+
+
+def test_published_means_are_inside_outside_or_not_compared():
+    means = pd.DataFrame({"lambda_ic": [0, 50], "k": [20, 60], "metric": "rel_l2_u", "mean_exp_inside": [True, None], "mean_linear_inside": [False, None]})
+    means = means.assign(mean_exp_published=0.1, mean_linear_published=0.2, mean_exp_low=0.05, mean_exp_high=0.15, mean_linear_low=0.3, mean_linear_high=0.4)
+    assert list(findings.inside(means.astype({"mean_exp_inside": "boolean", "mean_linear_inside": "boolean"}))) == [True, False]
+    assert findings.outside(means) == "linear at λ = 0, k = 20 in rel_l2_u (0.200, ours 0.300 to 0.400)"
+
+
+def test_effects_of_a_gate_twice_as_bad_in_every_seed():
+    found = Made(lambda row: 0.05 * (1 + 0.01 * row.seed) * (2 if row.gate == "linear" else 1)).effects
+    assert len(found) == 8 and (found["note"] == "").all()
+    assert np.allclose(found[["ratio", "ratio_low", "ratio_high"]], 2) and (found["rank_biserial"] == 1).all()
+    assert (found["seeds_to_lose"] == 15).all()  # five pairs are left, and p = 2^(1 − 5) is above the level
+    assert np.allclose(found["p_holm_worst"], 4 * 2.0**-18)  # nineteen pairs, four tests in a setting
+    lacking = evidence.Evidence({}).effects
+    assert (lacking["note"] == "incomplete: 0 of 20 pairs").all() and lacking["ratio"].isna().all()
+
+
+def test_extremes_are_over_all_tests_and_whichever_gate_is_ahead():
+    frame = pd.DataFrame({"median_log_ratio": np.log([0.25, 2, 3]), "p_holm_worst": [0.01, 0.03, 0.02], "seeds_to_lose": pd.array([7, 5, 9], dtype="Int64"), "note": ""})
+    found = findings.extremes(frame)
+    assert found == pytest.approx({"single_seed_worst_p": 0.03, "fewest_seeds_to_lose": 5, "smallest_factor": 2, "largest_factor": 4})
+    assert findings.extremes(frame.assign(note=["", "incomplete", ""])) == dict.fromkeys(found, "open")
+
+
+LEDGER = pd.DataFrame([
+    {"id": "one-k", "kind": "exact", "where": "Methods", "wording": "A & B", "rule": "equal", "published": "1", "ours": "1", "verdict": "reproduced", "reason": ""},
+    {"id": "row-1", "kind": "statistical", "where": "Table", "wording": "first", "rule": "same", "published": "2", "ours": "2", "verdict": "reproduced", "reason": ""},
+    {"id": "row-2", "kind": "statistical", "where": "Table", "wording": "second", "rule": "same", "published": "3", "ours": "", "verdict": "not testable", "reason": "1 of 2 pairs"},
+    {"id": "trend", "kind": "qualitative", "where": "Results", "wording": "often", "rule": "half", "published": "", "ours": "40%", "verdict": "partly", "reason": "why"},
+    {"id": "last", "kind": "semi-quantitative", "where": "Results", "wording": "grows", "rule": "above 2", "published": "", "ours": "", "verdict": "not testable", "reason": "no run"},
+])  # fmt: skip
+
+
+def test_verdicts_are_counted_over_all_claims_by_kind_and_over_the_rows():
+    every = {"claims_total": 5, "claims_reproduced": 2, "claims_partly": 1, "claims_not_reproduced": 0, "claims_undecided": 0, "claims_not_testable": 2}
+    assert claims.counts(LEDGER) == every | {"claims_exact": "1 of 1", "claims_other": "0 of 2", "rows_total": 2, "rows_reproduced": 1}
+
+
+def test_outcomes_are_quoted_for_all_but_the_rows():
+    found = {"claim_one_k_verdict": "reproduced", "claim_one_k_ours": "1", "claim_trend_verdict": "partly reproduced", "claim_trend_ours": "40%"}
+    assert claims.outcomes(LEDGER) == found | {"claim_last_verdict": "not testable", "claim_last_ours": "no run"}
+
+
 def test_ledger_on_file_is_the_ledger_of_the_code():
     filed = pd.read_csv(ROOT / "data" / "claims.csv", keep_default_na=False)
     assert list(filed["id"]) == [claim.id for claim in claims.CLAIMS]
@@ -162,3 +222,46 @@ def test_an_open_row_of_the_table_says_so():
     frame = stats.gate_tests(runs_of(specs_of("table"), {}))
     assert latex.gate_table({"ours": frame}).count("incomplete: 0 of 20 pairs") == 8
     assert latex.gate_table({"ours": frame, "as published": stats.published()}).count(r"\downarrow") == 8
+
+
+def body(table):
+    """The rows of a table between its last head and its end, as lists of cells."""
+    lines = re.split(r"\\endfoot\n|\\midrule\n", table, maxsplit=0 if r"\endfoot" in table else 1)[-1].splitlines()
+    return [re.sub(r" \\\\.*", "", line).split(" & ") for line in lines if " & " in line]
+
+
+def test_the_ledger_as_tables_has_reasons_for_values_and_one_line_for_the_rows():
+    assert body(latex.claim_table(LEDGER))[::2] == [[r"A \& B", "1", "1", "reproduced"], ["second", "3", "1 of 2 pairs", "not testable"], ["grows", "", "no run", "not testable"]]
+    rules = body(latex.rule_table(LEDGER))
+    assert len(rules) == 4 and rules[:2] == [[r"A \& B", "Methods", "equal"], ["The rows of the table of tests", "Table", "same"]]
+
+
+def test_what_did_not_come_out_is_listed_tested_claims_first():
+    items = [r"\textbf{partly}: often. Ours: 40\%.", r"\textbf{not testable}: second (1 of 2 pairs).", r"\textbf{not testable}: grows (no run)."]
+    assert re.findall(r"\\item (.*)", latex.differences(LEDGER)) == items
+    assert latex.differences(LEDGER[:2]) == "Every claim was reproduced."
+
+
+def test_disagreements_and_losses_as_tables():
+    row = {"id": "norm", "kind": "unsaid", "text": "a", "code": "50%", "ours": "b", "consequence": "none"}
+    assert body(latex.disagreement_table(pd.DataFrame([row]))) == [["norm", "a", r"50\%", "b", "none"]]
+    index = pd.MultiIndex.from_tuples([("max_ae_u", 20.0), ("max_ae_u", 60.0), ("rel_l2_u", 20.0)], names=["metric", "k"])
+    columns = pd.MultiIndex.from_product([["text_balanced", "text_mse"], [0.0, 50.0]], names=[None, "lambda_ic"])
+    told = latex.loss_table(pd.DataFrame([["a", "b", "c", "d"], ["x", "f", "50%", ""], ["m", "n", "o", "q"]], index, columns))
+    assert body(told) == [["MaxAE", "20", "a", "c", "b", "d"], ["", "60", "x", r"50\%", "f", ""], ["ReL2E", "20", "m", "o", "n", "q"]]
+    assert re.findall(r"=(\d+)\$, (\w+)", told) == [("0", "balanced"), ("0", "mse"), ("50", "balanced"), ("50", "mse")]
+    assert told.count(r"\midrule") == 2  # under the heads and before the second metric
+
+
+def test_effects_as_a_table_are_open_where_a_run_is_lacking():
+    frame = pd.DataFrame({"lambda_ic": [0.0, 50.0], "k": 20.0, "metric": "rel_l2_u", "ratio": [2.0, np.nan], "ratio_low": [1.5, np.nan], "ratio_high": [3.0, np.nan]})
+    frame = frame.assign(hodges_lehmann=[-0.25, np.nan], rank_biserial=[1.0, np.nan], seeds_to_lose=pd.array([15, None], dtype="Int64"), note=["", "incomplete"])
+    assert body(latex.effect_table(frame)) == [["0", "20", "ReL2E", "2.00 [1.50, 3.00]", "$-0.250$", "$1.00$", "15"], ["50", "20", "ReL2E", *["open"] * 4]]
+
+
+def test_settings_are_those_of_the_original():
+    told = latex.settings(RunSpec(steps=7, initial_position=(1.5, 0.1)))
+    assert {name: told[f"setting_{name}"] for name in ("updates", "points", "r_start", "theta_start", "decay", "layers", "width")} == {
+        "updates": 7, "points": 2000, "r_start": 1.5, "theta_start": 0.1, "decay": 0.99, "layers": 3, "width": 128}  # fmt: skip
+    assert [told[f"setting_{name}_parameters"] for name in ("baseline", "fixed", "adaptive")] == [33_538, 130, 162]
+    assert told["setting_bands"] == "16 from 0.5 to 5 rad/s and 16 from 5 to 15 rad/s" and json.loads(json.dumps(told)) == told
