@@ -15,7 +15,7 @@ usage: ./run_all.sh [verb] [options]
                                 with --fresh also main, no_penalty, expanded or as_written
       --only NN                 only that notebook (may be repeated)
       --workers N, --scheduler ADDRESS   where to train
-      --output FOLDER           another home for records and results (default: here, build/smoke or build/fresh)
+      --output FOLDER           another home for results, and for records that are trained (default: here, build/smoke or build/fresh)
       --no-pdf                  everything but the PDF
       --save                    write executed notebooks back to notebooks/
   status                    which outputs are older than what they were made from, and why

@@ -52,7 +52,7 @@ def parsers():
     add("--profile", choices=("paper", "smoke"), default="paper", help="paper (default), or smoke: the whole pipeline with tiny runs, in build/smoke, in two or three minutes")
     add("--fresh", action="store_true", help="ignore the records and train from nothing, in build/fresh; resumes when started again (delete that folder to begin anew)")
     add("--study", choices=OF_THE_STATISTICS, metavar="STUDY", help=f"with --fresh or --profile smoke: train only this one of {', '.join(OF_THE_STATISTICS)}, then the statistics; without: only table, to print the published tests beside ours")
-    add("--output", metavar="FOLDER", help="another home for records (FOLDER/data/records) and results, from the repository root (default: the repository itself, build/smoke or build/fresh)")
+    add("--output", metavar="FOLDER", help="another home for the results, from the repository root, and for the records that are trained or that it has already in FOLDER/data/records (default: the repository itself, build/smoke or build/fresh)")
     add("--only", action="append", type=lambda text: text.zfill(2), choices=NUMBERS, default=[], metavar="NN", help="only this notebook; may be repeated")
     add("--workers", type=whole, metavar="N", help="local processes for training (default: one per core)")
     add("--scheduler", type=address, metavar="ADDRESS", help="a running Dask scheduler, tcp://host:port")
@@ -92,11 +92,9 @@ def understood(verb, arguments):
                 parser.error(f"argument --{name}: nothing is trained here; it means something with --fresh, with --profile smoke, and to ./run_all.sh sweep")
         home = Path(options.output or ("build/smoke" if options.profile == "smoke" else "build/fresh" if options.fresh else ""), "data", "records")
         asked = set(options.only or NUMBERS)
-        reads = asked - {"00", "01"} - (TRAINERS if trains else set())
-        if reads and not (trains and "02" in asked) and not any((ROOT / home).glob("*.jsonl")):
-            if trains:
-                parser.error(f"argument --only: there are no records in {home} for {', '.join(sorted(reads))} to read: add --only 02, which trains them")
-            parser.error(f"argument --output: there are no records in {home}, which the notebooks read: put a copy of data/ there, or train with --fresh")
+        reads = asked - {"00", "01"} - TRAINERS
+        if trains and reads and "02" not in asked and not any((ROOT / home).glob("*.jsonl")):
+            parser.error(f"argument --only: there are no records in {home} for {', '.join(sorted(reads))} to read: add --only 02, which trains them")
         if options.fresh and options.profile == "smoke":
             parser.error("argument --fresh: not with --profile smoke, which trains its own tiny runs")
         if options.study not in (None, "table") and not trains:

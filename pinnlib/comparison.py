@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator, NullLocator
 
 from .basins import LIMITS
-from .figures import BROWN, GATE_COLOURS, GATE_STYLES, GREEN, NOTE, PURPLE, log_axis, panels
+from .figures import BROWN, GATE_COLOURS, GATE_STYLES, GREEN, NOTE, PURPLE, filled, log_axis, panels
 from .latex import NAMES
 from .stats import LEVEL
 
@@ -117,9 +117,9 @@ def both_losses(ratios, medians):
             low, middle, high = np.exp(part[RATIO].to_numpy().T)
             bars = {"yerr": [middle - low, high - middle], "capsize": 1.5, "linewidth": 0.8, "markersize": 3}
             column[0].errorbar(part["k"], middle, **bars, fmt=f"-{mark}", color=colour, label=loss)
-            for gate, (line, filled) in GATE_STYLES.items():
+            for gate, (line, part) in GATE_STYLES.items():
                 curve = medians.query("lambda_ic == @lambda_ic and loss == @loss and gate == @gate")
-                look = {"marker": mark, "linestyle": line, "color": colour, "markerfacecolor": colour if filled else "white"}
+                look = {"marker": mark, "linestyle": line, "color": colour} | filled(colour, part)
                 column[1].plot(curve["k"], curve["median"], **look, label=f"{loss}, {gate}")
         column[0].axhline(1, **ONE)
         column[0].set(title=f"$\\lambda_{{IC}}$ = {lambda_ic}")

@@ -28,10 +28,10 @@ LINE = 0.11  # inches from one of its lines to the next
 
 BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, _, _, SKY = sns.color_palette("colorblind").as_hex()
 MODEL_STYLES = {"baseline": (ORANGE, "s"), "fixed": (GREEN, "^"), "adaptive": (BLUE, "o")}  # colour, marker
-GATE_STYLES = {"exp": ("-", True), "linear": ((0, (4, 1.6)), False)}  # line, filled marker
+GATE_STYLES = {"exp": ("-", "full"), "linear": ((0, (4, 1.6)), "none")}  # line, which part of the marker is filled
 GATE_COLOURS = {"exp": SKY, "linear": RED}  # where colour does not have to tell the model
 SPARE_MODELS = ((PURPLE, "D"), (BROWN, "v"), (PINK, "P"), (SKY, "X"))
-SPARE_GATES = (((0, (1, 1.2)), True), ((0, (5, 1.5, 1, 1.5)), False), ((0, (8, 2)), True), ((0, (1, 3)), False))
+SPARE_GATES = (((0, (1, 1.2)), "left"), ((0, (5, 1.5, 1, 1.5)), "bottom"), ((0, (8, 2)), "right"), ((0, (1, 3)), "top"))
 METRICS = {"rel_l2_u": "relative $L^2$ error", "max_ae_u": "maximum absolute error [m, rad]"}
 
 
@@ -68,9 +68,16 @@ def styles(models, gates):
         known = fixed | dict(zip(others, spares))
         looks.append({name: known[name] for name in names})
     return {
-        (model, gate): {"color": colour, "marker": marker, "linestyle": line, "markerfacecolor": colour if filled else "white"}
-        for (gate, (line, filled)), (model, (colour, marker)) in itertools.product(looks[1].items(), looks[0].items())
+        (model, gate): {"color": colour, "marker": marker, "linestyle": line} | filled(colour, part)
+        for (gate, (line, part)), (model, (colour, marker)) in itertools.product(looks[1].items(), looks[0].items())
     }
+
+
+def filled(colour, part):
+    """Drawing options of a marker of which a part is filled: "full", "none", or a half, such as "left"."""
+    if part in ("full", "none"):
+        return {"markerfacecolor": colour if part == "full" else "white"}
+    return {"markerfacecolor": colour, "markerfacecoloralt": "white", "fillstyle": part}
 
 
 def shades(values):

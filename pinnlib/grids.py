@@ -19,12 +19,12 @@ SGD_RATES = (3e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4)
 
 @dataclass(frozen=True)
 class Study:
-    """All `gates` at every k and λ; `seeds` gives, per model, how many seeds (from 0) at most k and, after that, at the k named."""
+    """All `gates` at every k and λ, for every model of `seeds`: {"adaptive": (20, {10: 5})} is twenty seeds, 0 to 19, and five at k = 10."""
 
     title: str
     k: tuple
     lambda_ic: tuple
-    seeds: dict  # model → (seeds, {k: seeds})
+    seeds: dict  # model → (usual number of seeds, {k: another number there})
     loss: str = "balanced"
     gates: tuple = ("exp", "linear")
     stages: tuple = (1,)  # shares of the updates; a run that stops early has the parameters that the whole run has then
@@ -78,7 +78,7 @@ STUDIES = {
     "hard_velocity": Study("an ansatz that holds the initial velocity too", FOUR_K, (50,), {"adaptive": (20, {})}, changes={"hard_velocity": True}),
     "free_velocity": Study("no velocity penalty, at the stiffnesses of the gate study", FOUR_K, (0,), {"adaptive": (20, {})}),
     **{
-        f"sgd_tuning_{i}": Study("a rate for SGD, on seeds of its own", (20, 60), (50,), {"adaptive": (3, {})}, changes={"optimiser": "sgd", "lr": lr}, first_seed=20)
+        f"sgd_tuning_{i}": Study(f"SGD at rate {lr:.0e}, on seeds of its own", (20, 60), (50,), {"adaptive": (3, {})}, changes={"optimiser": "sgd", "lr": lr}, first_seed=20)
         for i, lr in enumerate(SGD_RATES)
     },
     **{

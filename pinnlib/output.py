@@ -11,21 +11,31 @@ import pandas as pd
 
 from .manifest import digest, relative
 from .numerics import commit
-from .paths import NOTEBOOKS, ROOT
+from .paths import NOTEBOOKS, RECORDS, ROOT
 from .tables import words_left
 
 DIGITS = "%.10g"  # the last of sixteen depend on the vector units of the processor
 
 
 class Output:
-    """The files of one notebook, under `output` (a folder; empty: the repository itself), and the manifest that goes with them."""
+    """The files of one notebook, under `output` (a folder; empty: the repository itself), and the manifest that goes with them.
+
+    Records are read from there too if it has any, or if the notebook trains (`train_missing`); else those of the repository are.
+    """
 
     def __init__(self, notebook, parameters, output=""):
         self.notebook, self.parameters = notebook, {"output": output} | parameters
         self.root = ROOT / output
         self.data, self.figures, self.records = self.root / "data", self.root / "figures", self.root / "data" / "records"
+        if not parameters.get("train_missing") and not any(self.records.glob("*.jsonl")):
+            self.records = RECORDS
         self._written, self._read = {}, {}
         words_left()
+
+    def source(self, name):
+        """data/<name> of this output, or of the repository where its records are read and this output has none."""
+        own = self.data / name
+        return ROOT / "data" / name if self.records == RECORDS and not own.exists() else own
 
     def reads(self, *paths):
         """Declare inputs other than the library and the notebook: files, or folders such as that of the records."""

@@ -14,8 +14,8 @@ from papermill.exceptions import PapermillExecutionError
 
 from .manifest import SAVED, relative
 from .named import Told, check
-from .page import page
 from .numerics import machine
+from .page import page
 from .paths import NOTEBOOKS, ROOT
 from .progress import HEADLESS
 

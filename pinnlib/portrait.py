@@ -11,6 +11,7 @@ from .figures import METRICS, RED, log_axis, shades, styles
 from .metrics import state_error
 from .named import check
 from .ntk import jacobian, profile
+from .spec import RunSpec
 from .training import Result, initial_parameters, predict
 
 WIDTH, ROW, COLUMNS = 9.0, 1.9, 4  # inches, inches, panels in a row
@@ -175,6 +176,8 @@ def _lacking(of_frequencies, runs):
 
 def _heading(figure, path, runs, specs):
     same = [form.format(getattr(specs[0], name)) for name, form in SETTING.items() if len({getattr(s, name) for s in specs}) == 1]
+    if specs[0].system != RunSpec.system:
+        same = [specs[0].system, *(text.removesuffix(" N/m") for text in same)]
     lines = [path.plot([], [], **look, label=label(s, specs))[0] for s, look in zip(specs, _looks(specs)) if runs]
     handles, size = [path.lines[0], *lines], {"fontsize": 7.5, "title_fontsize": 7.5}
     figure.legend(handles=handles, loc="upper center", ncols=len(handles), title=", ".join(same), borderaxespad=0.1, **size)
@@ -190,11 +193,15 @@ def against_k(axis, frame, metric, chosen=()):
     frame = frame.assign(x=centre + spacing * 0.9 * strip, centre=centre)
     for pair, runs in frame.groupby(["model", "gate"], sort=False):
         look, means = looks[pair], runs.groupby("centre")[metric].mean()
-        axis.plot(means.index, means, **look | {"marker": None}, label=", ".join(pair))
+        axis.plot(means.index, means, **look | {"marker": None})
         axis.plot(runs["x"], runs[metric], **look | {"linestyle": "", "markersize": 3.2, "mew": 0.5, "alpha": 0.6})
+        axis.plot([], [], **look, label=", ".join(pair))
     ringed = frame[frame["key"].isin(chosen)]
     axis.plot(ringed["x"], ringed[metric], "o", markersize=9, markerfacecolor="none", color="black")
-    axis.set(xlabel="spring stiffness $k$ [N/m]", ylabel=METRICS[metric], xticks=np.unique(frame["k"]))
+    ks = np.unique(frame["k"])
+    for k in ks:
+        axis.axvspan(k - 0.45 * spacing, k + 0.45 * spacing, color="0.96", zorder=0)
+    axis.set(xlabel="spring stiffness $k$ [N/m]", ylabel=METRICS[metric], xticks=ks)
     log_axis(axis, frame[metric].to_numpy(dtype=float))
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(looks)), title="lines: means over seeds; points: single runs; ringed: what the other tab shows")
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(looks)), title="points: single runs, side by side in the band of their k; lines: means over seeds; ringed: what the other tab shows")
     return frame

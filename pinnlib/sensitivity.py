@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from . import ntk
-from .figures import GATE_COLOURS, GATE_STYLES, METRICS, NOTE, PURPLE, WIDE, panels, shades
+from .figures import GATE_COLOURS, GATE_STYLES, METRICS, NOTE, PURPLE, WIDE, filled, panels, shades
 from .scaling import envelope, gate_of
 from .spec import RunSpec
 
@@ -136,9 +136,9 @@ def floors_against_k(floors):
     titles = {"reached": "reached by training", "floor_start": "floor, starting frequencies", "floor_learned": "floor, learned frequencies"}
     middle = floors.groupby(["gate", "k"])[[*titles]].median()
     for gate, look in LOOKS.items():
-        fill = look["color"] if GATE_STYLES[gate][1] else "white"
+        fill = filled(look["color"], GATE_STYLES[gate][1])
         for mark, (name, title) in zip("ov^", titles.items()):
-            axes[0, 0].plot(middle[name][gate], **look, marker=mark, markerfacecolor=fill, label=f"{gate}: {title}")
+            axes[0, 0].plot(middle[name][gate], **look, **fill, marker=mark, label=f"{gate}: {title}")
     axes[0, 0].set(yscale="log", xlabel="spring stiffness $k$ [N/m]", ylabel=f"{METRICS['rel_l2_u']}, median")
     figure.legend(loc="outside upper center", ncols=2)
     return figure

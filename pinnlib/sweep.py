@@ -3,39 +3,23 @@
 import contextlib
 import multiprocessing
 import os
-import signal
 import threading
-import uuid
 from dataclasses import dataclass, field
-from multiprocessing import resource_tracker
 
+from .cluster import GUARD, SweepError, cluster, here, on_cluster
 from .journal import Journal
-from .named import Told, check, is_whole
-from .numerics import NUMERICS, origin
+from .named import check, is_whole
+from .numerics import NUMERICS
 from .pace import Pace, in_words
 from .paths import RECORDS, RUNS_CSV
 from .progress import progress_bar, told
-from .record import failure_of, record_of, same_formulas, table
+from .record import same_formulas, table
 from .spec import RunSpec
-from .training import batches, train_batch
-
-DASK = {
-    "distributed.scheduler.worker-ttl": None,  # a pause of the whole sweep, such as a closed lid, is not the death of its workers; that is seen at once
-    "distributed.worker.profile.enabled": False,  # this and the next two took a twentieth of the time, for monitoring
-    "distributed.admin.tick.interval": "1s",
-    "distributed.worker.memory.monitor-interval": "1s",
-}
-
+from .training import batches
 
 FORMULAS = ("model", "gate", "system", "hard_velocity")  # fields that stand for code
-PROGRESS = "pinnlib-progress"  # the topic under which workers tell how far they are
-GUARD = 'a script that sweeps with several workers is run by each of them too: put the call under `if __name__ == "__main__":`'
 FIRST = 8  # runs in the first batch of a process: a quarter of a minute of spectral runs
 TRUSTED = 300  # seconds (or a tenth of the whole): how long a sweep goes on before its own pace outweighs that of the records
-
-
-class SweepError(Told):
-    """The sweep cannot go on; what is finished is on record."""
 
 
 @dataclass
@@ -53,23 +37,13 @@ class Report:
             lines.append(f"damaged and set aside: {self.set_aside}")
         for status in ("diverged", "failed"):
             runs = [r for r in self.records.values() if r["status"] == status]
-            lines += [f"{status}: {len(runs)}"] * bool(runs) + [f"  {r['key']}  {_told(r['spec'])}  {r.get('error', '')}" for r in runs]
+            again = " (the next sweep tries them again)" if status == "failed" else ""
+            lines += [f"{status}: {len(runs)}{again}"] * bool(runs) + [f"  {r['key']}  {_told(r['spec'])}  {r.get('error', '')}" for r in runs]
         return "\n".join(lines)
 
 
 def _told(spec):
     return " ".join(f"{name}={spec[name]}" for name in ("model", "gate", "k", "lambda_ic", "loss", "seed"))
-
-
-def train_records(specs, advance=lambda updates: None, made=None):
-    """Records of a batch, wherever this runs (`made` says where, if the caller knows); a run that raises is recorded as failed, alone."""
-    made = origin() if made is None else made
-    try:
-        return [record_of(result, made) for result in train_batch(specs, advance=advance)]
-    except Exception as error:  # one run's failure must not lose its batch: each is tried alone and the failure recorded
-        if len(specs) > 1:
-            return [record for spec in specs for record in train_records([spec], made=made)]
-        return [failure_of(specs[0], f"{type(error).__name__}: {error}", made)]
 
 
 def missing(specs, records, older=False):
@@ -79,7 +53,7 @@ def missing(specs, records, older=False):
 
 
 def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, progress=None):
-    """Train the specs that have no record yet and return a Report; finished batches are on disk at once, so it can be stopped at any time.
+    """Train the specs that have no record yet, or failed, and return a Report; finished batches are on disk at once, so it can be stopped at any time.
 
     `workers`: local processes (default: one per core; 1 trains in this process). `scheduler`: address of a running
     Dask scheduler to use instead (default: DASK_SCHEDULER_ADDRESS, if set). `older`: also retrain what older numerics made.
@@ -95,12 +69,12 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
         _check_formulas(specs, journal.records)
         todo = missing(specs, journal.records, older)
         scheduler = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
-        with _cluster(todo, int(workers), scheduler) as client:
+        with cluster(todo, int(workers), scheduler) as client:
             hands = len(client.scheduler_info(n_workers=-1)["workers"]) if client else 1
             pace = Pace(journal.records)
             parts = _in_order(batches(todo, max(hands, 1)), pace, max(hands, 1))
             with _bar(todo, pace, max(hands, 1), progress) as reached:
-                finished = _on_cluster(client, parts, reached, elsewhere=bool(scheduler)) if client else _here(parts, reached)
+                finished = on_cluster(client, parts, reached, elsewhere=bool(scheduler)) if client else here(parts, reached)
                 try:
                     for part, records in finished:
                         check("records", [r["key"] for r in records], [r["key"] for r in records] == [s.key for s in part], "those asked for")
@@ -154,121 +128,6 @@ def _bar(todo, pace, hands, progress):
                 bar.update(pace.seconds(part) * more)
 
         yield reached
-
-
-def _here(parts, reached):
-    """(batch, its records), one after the other, in this process."""
-    for part in parts:
-        records = train_records(part, _telling(part, lambda share, part=part: reached(part, share)))
-        reached(part, 1)
-        yield part, records
-
-
-def _there(part, made):
-    """The records of a batch, by a worker, who tells on its way how far it is."""
-    from distributed import get_worker
-
-    worker = get_worker()
-    task = worker.get_current_task()
-    return train_records(part, _telling(part, lambda share: worker.log_event(PROGRESS, [task, share])), made)
-
-
-def _telling(part, tell):
-    """What `train_batch` advances, as shares of its work."""
-    done = 0
-
-    def advance(updates):
-        nonlocal done
-        done += updates
-        tell(done / part[0].steps)
-
-    return advance
-
-
-@contextlib.contextmanager
-def _cluster(todo, workers, scheduler):
-    """A Dask client: of the scheduler, or of local processes on loopback; None where this process does the work itself."""
-    if not todo or (workers == 1 and not scheduler):
-        yield None
-        return
-    import dask
-    from distributed import Client  # a second of imports that nothing else needs
-
-    with dask.config.set(DASK), contextlib.nullcontext(scheduler) if scheduler else _local(min(workers, len(todo))) as home:
-        try:
-            client = Client(home)
-        except OSError as error:
-            raise SweepError(f"no Dask scheduler answers at {home}: {error}") from None
-        with client:
-            yield client
-
-
-@contextlib.contextmanager
-def _local(workers):
-    """A cluster of processes on loopback."""
-    from distributed import LocalCluster
-
-    options = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": "CRITICAL"}
-    with contextlib.ExitStack() as stack:
-        try:
-            with _undisturbed():
-                cluster = stack.enter_context(LocalCluster(n_workers=workers, **options))
-        except RuntimeError as error:
-            raise SweepError(f"no worker could be started ({error}); {GUARD}") from None
-        yield cluster
-
-
-@contextlib.contextmanager
-def _undisturbed():
-    """A Ctrl-C waits until what is started in here is up, and never reaches it: whoever started it shuts it down."""
-    late, before = [], {}
-    if threading.current_thread() is threading.main_thread():  # who alone may say what a signal does
-        before = {name: signal.signal(name, lambda number, _: late.append(number)) for name in (signal.SIGINT, signal.SIGTERM)}
-    resource_tracker.ensure_running()  # started later, it would lift what is blocked here
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # threads and processes inherit that
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for name, handler in before.items():
-            signal.signal(name, handler)
-        for number in late[:1]:
-            signal.raise_signal(number)
-
-
-def _on_cluster(client, parts, reached, elsewhere):
-    """(batch, its records) as they are finished; a batch whose worker died again and again is tried run by run."""
-    from distributed import as_completed
-
-    def submit(part):
-        future = client.submit(_there, part, None if elsewhere else {}, key=f"train-{uuid.uuid4()}", retries=1)
-        waiting[future.key] = part
-        return future
-
-    def heard(event):
-        task, share = event[1]
-        if task in waiting:  # another sweep may use the same scheduler
-            reached(waiting[task], share)
-
-    waiting = {}
-    client.subscribe_topic(PROGRESS, heard)
-    completed = as_completed([submit(part) for part in parts])
-    made = {} if elsewhere else {"made": origin()}  # our own workers need not find out where they are; others do
-    for future in completed:
-        part = waiting.pop(future.key)
-        if future.status == "finished":
-            reached(part, 1)
-            yield part, [record | made for record in future.result()]
-        elif future.status != "error":
-            raise SweepError(f"the Dask scheduler was lost ({future.status}); the same command goes on from here")
-        elif len(part) > 1:
-            reached(part, 0)
-            for spec in part:
-                completed.add(submit([spec]))
-        else:
-            error = future.exception()
-            reached(part, 1)
-            yield part, [failure_of(part[0], f"{type(error).__name__}: {error}", {"fingerprint": "unknown"})]
 
 
 def export(folder=RECORDS, path=RUNS_CSV):

@@ -11,6 +11,7 @@ import pytest
 from pinnlib.figures import PANELS, draw, error_vs_k, incomplete, numbers, styles
 from pinnlib.grids import STUDIES, runs_of, specs_of
 from pinnlib.output import Output
+from pinnlib.paths import RECORDS, ROOT
 from pinnlib.stats import summary
 
 IN_THE_PAPER = {  # folder → names, as the paper's \LamICPlot asks for them
@@ -164,6 +165,16 @@ def test_a_stop_while_a_figure_is_saved_leaves_the_old_one_whole(tmp_path, runs)
         out.figure(Stopped(), "panel")
     assert (tmp_path / "figures" / "panel.png").read_bytes() == whole
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["panel.pdf", "panel.png"]
+
+
+def test_an_output_without_records_of_its_own_reads_those_of_the_repository(tmp_path):
+    assert Output("04_figures", {}, tmp_path).records == RECORDS == Output("04_figures", {}).records
+    assert Output("04_figures", {}, tmp_path).source("claims.csv") == ROOT / "data" / "claims.csv"
+    assert Output("05_gradient_scaling", {"train_missing": True}, tmp_path).records == tmp_path / "data" / "records"
+    (tmp_path / "data" / "records").mkdir(parents=True)
+    (tmp_path / "data" / "records" / "a.jsonl").touch()
+    own = Output("04_figures", {}, tmp_path)
+    assert own.records == tmp_path / "data" / "records" and own.source("claims.csv") == tmp_path / "data" / "claims.csv"
 
 
 def test_numbers_for_the_text_are_plain_and_what_is_not_known_is_open(tmp_path):

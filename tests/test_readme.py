@@ -7,7 +7,6 @@ import fnmatch
 import io
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd

@@ -18,12 +18,13 @@ from test_records import essence
 from tqdm import tqdm
 
 from pinnlib import GATES, MLP, MODELS, Gate, RunSpec
+from pinnlib.cluster import cluster, on_cluster
 from pinnlib.jets import Jet
 from pinnlib.journal import Journal
 from pinnlib.pace import Pace
 from pinnlib.paths import ROOT
 from pinnlib.shelf import Shelf
-from pinnlib.sweep import FIRST, SweepError, _bar, _cluster, _in_order, _on_cluster, sweep
+from pinnlib.sweep import FIRST, SweepError, _bar, _in_order, sweep
 from pinnlib.training import batches
 
 SPECS = [RunSpec(model=m, gate=g, k=10 + 3 * k, seed=s, steps=150) for m in ("adaptive", "fixed") for g in ("exp", "linear") for k in range(6) for s in range(3)]
@@ -162,7 +163,7 @@ def test_bad_workers_are_refused(workers, tmp_path):
 
 
 def test_our_scheduler_and_workers_listen_on_loopback_only():
-    with _cluster(SPECS, 2, None) as client:
+    with cluster(SPECS, 2, None) as client:
         assert len(client.scheduler_info()["workers"]) == 2
         family = [psutil.Process(), *psutil.Process().children(recursive=True)]
         listening = [c.laddr.ip for p in family for c in p.net_connections("inet") if c.status == psutil.CONN_LISTEN]
@@ -170,7 +171,7 @@ def test_our_scheduler_and_workers_listen_on_loopback_only():
 
 
 def test_a_closed_lid_does_not_count_as_the_death_of_workers():
-    with _cluster(SPECS, 2, None) as client:
+    with cluster(SPECS, 2, None) as client:
         assert client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.worker_ttl) is None
 
 
@@ -229,8 +230,8 @@ def test_the_time_left_starts_at_the_pace_of_the_records_and_then_is_that_of_the
 
 def test_workers_tell_how_far_they_are():
     parts, told = [[RunSpec(steps=300, points=20, seed=s)] for s in range(2)], []
-    with _cluster([part[0] for part in parts], 2, None) as client:
-        assert len(list(_on_cluster(client, parts, lambda part, share: told.append((part[0].seed, share)), elsewhere=False))) == 2
+    with cluster([part[0] for part in parts], 2, None) as client:
+        assert len(list(on_cluster(client, parts, lambda part, share: told.append((part[0].seed, share)), elsewhere=False))) == 2
     assert {(seed, share) for seed in (0, 1) for share in (1 / 300, 1 / 3, 2 / 3, 1)} <= set(told)
 
 
