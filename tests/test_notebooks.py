@@ -45,13 +45,22 @@ def test_it_has_one_parameters_cell_and_the_plain_kernel(path):
 
 @each
 def test_its_cells_are_plain(path):
-    """No definitions, no shell or magic that fails in silence, no trailing semicolon, no long cell, no path or address of a machine."""
+    """No definitions, no shell or magic that fails in silence, no trailing semicolon, no path or address of a machine."""
     for cell in code_cells(path):
         assert not re.search(r"^\s*(def|class|async def) ", cell.source, re.M)
         assert not re.search(r"^\s*[!%]", cell.source, re.M) and not cell.source.rstrip().endswith(";")
-        assert len(cell.source.splitlines()) <= 25
         told = re.sub(r'"image/png": "[^"]*"', "", json.dumps(cell.outputs))  # the letters of a picture may spell anything
         assert str(ROOT) not in told and f"{Path.home()}/" not in told and not re.search(r"0x[0-9a-f]{6,}|/home/|/tmp/", told)
+
+
+@each
+def test_its_cells_are_short_and_each_has_a_sentence(path):
+    """But for parameters and imports: at most ten lines, of no more than 150 letters, right after some prose."""
+    book = nbformat.read(path, as_version=4).cells
+    for before, cell in zip(book, book[1:]):
+        lines = cell.source.splitlines()
+        if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []) and not lines[0].startswith(("import ", "from ")):
+            assert len(lines) <= 10 and len(cell.source) <= 650 and max(map(len, lines)) <= 150 and before.cell_type == "markdown", cell.source
 
 
 @each
