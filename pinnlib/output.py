@@ -8,11 +8,12 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from IPython.display import display
 
 from .manifest import digest, relative
 from .numerics import commit
 from .paths import NOTEBOOKS, RECORDS, ROOT
-from .tables import words_left
+from .tables import Shell, words_left
 
 DIGITS = "%.10g"  # the last of sixteen depend on the vector units of the processor
 
@@ -42,11 +43,14 @@ class Output:
         self._read |= {relative(path): digest(path) for path in paths}
 
     def figure(self, figure, name):
-        """Save figures/<name>.png (for screens) and .pdf (for the paper), the same bytes for the same picture."""
+        """Save figures/<name>.png (for screens) and .pdf (for the paper), the same bytes for the same picture; a notebook shows it here."""
         source = f"notebooks/{self.notebook}.ipynb"
         self._save(self.figures / f"{name}.png", lambda path: figure.savefig(path, metadata={"Source": source}))
         figure.set_layout_engine("none")  # it stands where it has just been put: no need to solve for it again
         self._save(self.figures / f"{name}.pdf", lambda path: figure.savefig(path, metadata={"CreationDate": None, "Subject": source}))
+        if Shell.initialized() and figure.canvas.manager is not None:  # else it would come at the end of the cell, after the table beside it
+            display(figure)
+            plt.close(figure)
 
     def table(self, frame, name, **options):
         """Save data/<name>.csv; from the same records, other machines agree on the digits kept."""
