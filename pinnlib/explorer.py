@@ -40,13 +40,13 @@ class Explorer:
     """Controls, the portrait of the run they name, and all runs of its setting against k.
 
     `settings` are those of a RunSpec: the controls start there, and what has no control (steps, system, …) stays there.
-    `beside`: a gate, such as "exp(alpha=2)", under which the same run is drawn too.
+    `folder`: the journal whose runs are shown, such as that of a sweep of your own. `beside`: a gate, such as "exp(alpha=2)", under which the same run is drawn too.
     In a live notebook it can be played with; where there are no widgets it is the picture of its run.
     """
 
     def __init__(self, folder=RECORDS, beside=ALONE, **settings):
         beside = beside if beside == ALONE else str(lookup("beside", GATES, beside))
-        self.start, self.shelf, self.thread = RunSpec(**settings), Shelf(folder), None
+        self.start, self.shelf, self.thread, self._todo = RunSpec(**settings), Shelf(folder), None, []
         self._stop, self._lock, self._said, self._quiet = threading.Event(), threading.RLock(), "", False
         self.controls = {
             "model": widgets.Dropdown(options=[*MODELS]),
@@ -145,13 +145,15 @@ class Explorer:
                 self.picture.value = portrait(runs, specs[0])._repr_png_()
             self.train.disabled, self.cancel.disabled = self.training or all(map(self.shelf.whole, specs)), not self.training
             self.progress.layout.display = "flex" if self.training else "none"
-            told = [f"{html.escape(s.gate)}: {self.shelf.told(s)}" if len(specs) > 1 else self.shelf.told(s) for s in specs]
+            told = ["Being trained." if self.training and s in self._todo else self.shelf.told(s) for s in specs]
+            told = [f"{html.escape(s.gate)}: {line}" for s, line in zip(specs, told)] if len(specs) > 1 else told
             self.status.value = "<br>".join([html.escape(self._said)] * bool(self._said) + told)
 
     def train_now(self):
         """Train what is shown and not there yet, in a thread of its own; one training at a time."""
         todo = [spec for spec in self.shown if not self.shelf.whole(spec)]
         if todo and not self.training:
+            self._todo = todo
             self._stop.clear()
             self.progress.value, self.progress.max = 0, sum(spec.steps for spec in todo)
             self._said = "Training " + " and ".join(f"{label(spec)}, k = {spec.k:g}, seed {spec.seed}" for spec in todo) + "."

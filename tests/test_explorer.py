@@ -88,6 +88,7 @@ def test_training_can_be_cancelled_and_meanwhile_other_runs_looked_at(folder):
     view = Explorer(folder, steps=10**7, points=50)
     view.train.click()
     assert view.training and view.train.disabled and not view.cancel.disabled and "Training adaptive, exp" in view.status.value
+    assert "Being trained." in view.status.value and "Not on record" not in view.status.value
     view.controls["gate"].value = "linear"
     assert "Training adaptive, exp" in view.status.value and "Not on record" in view.status.value
     view.cancel.click()
