@@ -12,7 +12,7 @@ usage: ./run_all.sh [verb] [options]
       --fresh                   train from nothing into build/fresh: hours, a bar tells how many; resumes when started again
                                 (delete build/fresh to begin anew)
       --study table             only the statistics (with --fresh: training those runs, minutes), published values beside ours;
-                                with --fresh also main, no_penalty, expanded or as_written
+                                with --fresh or --profile smoke also main, no_penalty, expanded or as_written
       --only NN                 only that notebook (may be repeated)
       --workers N, --scheduler ADDRESS   where to train
       --output FOLDER           another home for results, and for records that are trained (default: here, build/smoke or build/fresh)

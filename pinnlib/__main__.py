@@ -4,6 +4,7 @@ Run as a folder (`python pinnlib …`): what is asked is understood before the l
 """
 
 import argparse
+import json
 import logging
 import os
 import re
@@ -108,7 +109,7 @@ def understood(verb, arguments):
 
 def reproduce(options):
     from pinnlib import pipeline
-    from pinnlib.manifest import committed
+    from pinnlib.manifest import SAVED, committed
     from pinnlib.numerics import machine
     from pinnlib.pdf import build_pdf
 
@@ -117,6 +118,8 @@ def reproduce(options):
     done = pipeline.run(steps, options.profile)
     if options.save:
         pipeline.save_back(done if options.only else done + pipeline.run([(NOTEBOOKS / "explorer.ipynb", {})]))
+        if not options.only:
+            (ROOT / SAVED).write_text(json.dumps({"machine": machine()}, indent=1) + "\n")
     pdf = "not asked for" if options.no_pdf else build_pdf(options.profile, options.fresh or bool(options.output))
     print(pipeline.summary(done, pdf))
     if not (options.fresh or options.output or options.profile == "smoke"):
@@ -156,13 +159,13 @@ def run_sweep(options):
 def run_audit(options):
     from pinnlib.audit import VERDICTS, audit
     from pinnlib.journal import Journal
-    from pinnlib.numerics import fingerprint, kinds
+    from pinnlib.numerics import fingerprint, kinds, machine
 
     found = audit(options.sample, options.model, options.seed, options.records, options.here)
     made = Counter(record["made"]["fingerprint"] for record in Journal(options.records).load().values())
     for kind, count in made.most_common():
-        here = ", as this one is" if kind == fingerprint() else ""
-        print(f"{count} of {made.total()} records were made on a machine of the kind {kinds().get(kind, 'unknown')} ({kind}){here}")
+        print(f"{count} of {made.total()} records were made on {kinds().get(kind, 'an unknown kind of machine')} ({kind})")
+    print(f"This machine is {machine()} ({fingerprint()}).")
     print(found.to_string(index=False))
     for verdict in dict.fromkeys(found["verdict"]):
         print(f"{verdict}: {VERDICTS[verdict]}")

@@ -34,6 +34,16 @@ def basins(case):
     )  # fmt: skip
 
 
+def quoted(cell):
+    """Name → value for the text: seeds and median residual in every basin of the runs of a cell; NaN where a run is not ok, or nobody has a residual."""
+    case = sorted_into(cell)
+    places = [(gate, basin) for gate in ("exp", "linear") for basin in (*LIMITS, "lost")]
+    table = basins(case if len(case) == len(cell) else case[:0]).reindex(places)[["n", "residual"]]
+    if len(case) == len(cell) > 0:
+        table["n"] = table["n"].fillna(0).astype(int)
+    return {f"basin_{gate}_{basin}_{name}": value for (gate, basin), row in table.iterrows() for name, value in row.items()}
+
+
 def angles(case, records, times):
     """θ at the times (rows), a column per run, named by its key."""
     return pd.DataFrame({key: result_of(records[key]).predict(times)["theta"].to_numpy() for key in case["key"]}, index=times)

@@ -78,7 +78,7 @@ def cluster(todo, workers, scheduler):
         try:
             client = Client(home)
         except OSError as error:
-            raise SweepError(f"no Dask scheduler answers at {home}: {error}") from None
+            raise SweepError(f"no Dask scheduler answers at {scheduler or 'loopback'}: {error}") from None
         with client:
             yield client
 
@@ -92,26 +92,27 @@ def _local(workers):
     with contextlib.ExitStack() as stack:
         try:
             with _undisturbed():
-                cluster = stack.enter_context(LocalCluster(n_workers=workers, **options))
+                local = stack.enter_context(LocalCluster(n_workers=workers, **options))
         except RuntimeError as error:
             raise SweepError(f"no worker could be started ({error}); {GUARD}") from None
-        yield cluster
+        yield local
 
 
 @contextlib.contextmanager
 def _undisturbed():
-    """A Ctrl-C waits until what is started in here is up, and never reaches it: whoever started it shuts it down."""
-    late, before = [], {}
-    if threading.current_thread() is threading.main_thread():  # who alone may say what a signal does
-        before = {name: signal.signal(name, lambda number, _: late.append(number)) for name in (signal.SIGINT, signal.SIGTERM)}
-    resource_tracker.ensure_running()  # started later, it would lift what is blocked here
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # threads and processes inherit that
+    """A Ctrl-C or SIGTERM waits until what is started in here is up, and a Ctrl-C never reaches it: whoever started it shuts it down."""
+    late, before, mask = [], {}, signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        if threading.current_thread() is threading.main_thread():  # who alone may say what a signal does
+            for name in (signal.SIGINT, signal.SIGTERM):
+                before[name] = signal.signal(name, lambda number, _: late.append(number))
+        resource_tracker.ensure_running()  # started later, it would lift what is blocked here
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # threads and processes inherit that
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for name, handler in before.items():
-            signal.signal(name, handler)
+            signal.signal(name, signal.SIG_DFL if handler is None else handler)  # None: one that was not set by Python, and cannot be
         for number in late[:1]:
             signal.raise_signal(number)
 

@@ -6,12 +6,11 @@ import numpy as np
 from matplotlib.ticker import LogLocator, NullLocator
 
 from .basins import LIMITS
-from .figures import BROWN, GATE_COLOURS, GATE_STYLES, GREEN, NOTE, PURPLE, filled, log_axis, panels
+from .figures import BROWN, GATE_COLOURS, GATE_STYLES, GREEN, METRICS, NOTE, ONE, PURPLE, STIFFNESS, filled, log_axis, panels
 from .latex import NAMES
 from .stats import LEVEL
 
 MARKERS = {"exp": "o", "linear": "s"}
-ONE = {"color": "0.4", "linewidth": 0.8, "linestyle": "--"}  # where the gates are alike
 RATIO = ["median_log_ratio_low", "median_log_ratio", "median_log_ratio_high"]
 SETTINGS = [("balanced", "adaptive"), ("balanced", "fixed"), ("balanced", "baseline"), ("mse", "adaptive")]
 
@@ -80,9 +79,9 @@ def every_k(table):
             part = table.query("lambda_ic == @lambda_ic and loss == @loss and model == @model")
             for metric, symbol, hue, shift in (("max_ae_u", "o", "0.1", -1.5), ("rel_l2_u", "D", PURPLE, 1.5)):
                 _ratios(axis, part[part["metric"] == metric], symbol, hue, shift)
-            axis.set_title(f"$\\lambda_{{IC}}$ = {lambda_ic}, {model}{' (mse)' * (loss == 'mse')}\n{_complete(axis, part[part['metric'] == metric])}")
+            axis.set_title(f"$\\lambda_{{IC}}$ = {lambda_ic}, {model}{' (mse)' * (loss == 'mse')}\n{_complete(axis, part[part['metric'] == 'rel_l2_u'])}")
     _plain(axes[0, 0].yaxis)
-    figure.supxlabel("spring stiffness $k$ [N/m]", fontsize=7.5)
+    figure.supxlabel(STIFFNESS, fontsize=7.5)
     figure.supylabel("median ratio of errors, linear / exp", fontsize=7.5)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure
@@ -117,15 +116,15 @@ def both_losses(ratios, medians):
             low, middle, high = np.exp(part[RATIO].to_numpy().T)
             bars = {"yerr": [middle - low, high - middle], "capsize": 1.5, "linewidth": 0.8, "markersize": 3}
             column[0].errorbar(part["k"], middle, **bars, fmt=f"-{mark}", color=colour, label=loss)
-            for gate, (line, part) in GATE_STYLES.items():
+            for gate, (line, fill) in GATE_STYLES.items():
                 curve = medians.query("lambda_ic == @lambda_ic and loss == @loss and gate == @gate")
-                look = {"marker": mark, "linestyle": line, "color": colour} | filled(colour, part)
+                look = {"marker": mark, "linestyle": line, "color": colour} | filled(colour, fill)
                 column[1].plot(curve["k"], curve["median"], **look, label=f"{loss}, {gate}")
         column[0].axhline(1, **ONE)
         column[0].set(title=f"$\\lambda_{{IC}}$ = {lambda_ic}")
-        column[1].set(xlabel="spring stiffness $k$ [N/m]")
+        column[1].set(xlabel=STIFFNESS)
     intervals = np.exp(ratios.filter(like="median_log_ratio").to_numpy().ravel())
-    for axis, label, drawn in zip(axes[:, 0], ("ratio of errors, linear / exp", "relative $L^2$ error, median"), (intervals, medians["median"].to_numpy())):
+    for axis, label, drawn in zip(axes[:, 0], ("ratio of errors, linear / exp", f"{METRICS['rel_l2_u']}, median"), (intervals, medians["median"].to_numpy())):
         axis.set_ylabel(label)
         log_axis(axis, drawn)
     for axis in axes[:, 1]:
@@ -147,7 +146,7 @@ def where_seeds_end(case, curves, spec):
     figure.legend(lines.values(), lines, loc="outside upper left", ncols=4)
     for gate, part in case.groupby("gate"):
         axes[0, 1].plot(part["residual_mean"], part["rel_l2_u"], MARKERS[gate], color=GATE_COLOURS[gate], label=gate)
-    axes[0, 1].set(xscale="log", yscale="log", xlabel="mean residual [m/s², rad/s²]", ylabel="relative $L^2$ error")
+    axes[0, 1].set(xscale="log", yscale="log", xlabel="mean residual [m/s², rad/s²]", ylabel=METRICS["rel_l2_u"])
     for line in (axes[0, 1].xaxis, axes[0, 1].yaxis):
         _plain(line)
     axes[0, 1].legend(loc="upper left")

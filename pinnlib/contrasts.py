@@ -49,8 +49,14 @@ def family(*tables, planned=0):
 
 
 def preferred(under, metric="rel_l2_u"):
-    """k × loss → the gate with the smallest median error; `under` has a table of runs per loss."""
-    return pd.DataFrame({loss: stats.summary(runs, metric).pivot(index="gate", columns="k", values="median").idxmin() for loss, runs in under.items()})
+    """k × loss → the gate with the smallest median error, None where a run is missing; `under` has a table of runs per loss."""
+    medians = {loss: stats.summary(runs, metric).pivot(index="gate", columns="k", values="median") for loss, runs in under.items()}
+    return pd.DataFrame({loss: smallest(table) for loss, table in medians.items()})
+
+
+def smallest(table):
+    """Column → the index of its smallest value, None where one is not known."""
+    return pd.Series({name: column.idxmin() if column.notna().all() else None for name, column in table.items()}, dtype=object)
 
 
 def each_under_its_own(under, best):

@@ -32,6 +32,8 @@ GATE_STYLES = {"exp": ("-", "full"), "linear": ((0, (4, 1.6)), "none")}  # line,
 GATE_COLOURS = {"exp": SKY, "linear": RED}  # where colour does not have to tell the model
 SPARE_MODELS = ((PURPLE, "D"), (BROWN, "v"), (PINK, "P"), (SKY, "X"))
 SPARE_GATES = (((0, (1, 1.2)), "left"), ((0, (5, 1.5, 1, 1.5)), "bottom"), ((0, (8, 2)), "right"), ((0, (1, 3)), "top"))
+STIFFNESS = "spring stiffness $k$ [N/m]"
+ONE = {"color": "0.4", "linewidth": 0.8, "linestyle": "--"}  # the line where two things are alike
 METRICS = {"rel_l2_u": "relative $L^2$ error", "max_ae_u": "maximum absolute error [m, rad]"}
 
 
@@ -149,7 +151,7 @@ def error_vs_k(frame, metric, models=("adaptive", "fixed", "baseline"), gates=("
     figure.legend(*axes.get_legend_handles_labels(), loc="upper center", ncols=columns, title=title, borderaxespad=0.1, columnspacing=2.5)
 
     at = (below - 0.25) / total  # from here downwards: name of the axis, seeds per point, notes
-    figure.text((left + width - right) / 2 / width, at, "spring stiffness $k$ [N/m]", ha="center", va="center")
+    figure.text((left + width - right) / 2 / width, at, STIFFNESS, ha="center", va="center")
     column = mpl.transforms.blended_transform_factory(axes.transData, figure.transFigure)
     for i, (label, numbers) in enumerate(counts, 1):
         y = at - (0.04 + LINE * i) / total

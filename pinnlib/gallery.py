@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .figures import COLUMN, GATE_COLOURS, METRICS, NOTE, PURPLE, RED, SKY, panels, shades
+from .figures import COLUMN, GATE_COLOURS, METRICS, NOTE, ONE, PURPLE, RED, SKY, STIFFNESS, panels, shades
 from .grids import FOUR_K
 from .spec import RunSpec
 from .stats import LEVEL
@@ -34,7 +34,7 @@ def ten_gates(runs, gates):
             colour = RED if gate.startswith("linear") else PURPLE if "scale" in gate else SKY
             axis.plot(error, np.full(len(error), y), "|", color=colour, markersize=5)
             axis.plot(error.median(), y, "o", color="black", markersize=2.5)
-        axis.set(xscale="log", title=f"$k={k}$", xlabel="relative $L^2$ error", ylim=(len(gates) - 0.5, -0.5))
+        axis.set(xscale="log", title=f"$k={k}$", xlabel=METRICS["rel_l2_u"], ylim=(len(gates) - 0.5, -0.5))
         axis.set_xticks([0.02, 0.1, 0.5, 2], ["0.02", "0.1", "0.5", "2"])
     axes[0, 0].set_yticks(range(len(gates)), [formula(gate) for gate in gates])
     note = f"Strokes: single seeds (n = {runs['seed'].nunique()}); dots: median. Red: straight; blue: saturating at 1; purple: saturating at 10."
@@ -66,10 +66,10 @@ def optimiser_errors(errors):
         for method, mark in OPTIMISERS.items():
             curve = errors[method].xs(gate, level="gate")
             axis.plot(curve.index, curve, mark, color="black" if method == "floor" else colour, linestyle=":", linewidth=0.6, markersize=4)
-        axis.set(yscale="log", title=f"{gate} gate, {formula(gate)}", xlabel="spring stiffness $k$ [N/m]", xscale="log")
+        axis.set(yscale="log", title=f"{gate} gate, {formula(gate)}", xlabel=STIFFNESS, xscale="log")
         axis.set_xticks(ks, ks)
         axis.minorticks_off()
-    axes[0, 0].set_ylabel("relative $L^2$ error, median")
+    axes[0, 0].set_ylabel(f"{METRICS['rel_l2_u']}, median")
     names = {method: method.replace("floor", "best head") for method in OPTIMISERS}
     handles = [axes[0, 1].plot([], [], mark, color="0.3", markersize=4, label=names[method])[0] for method, mark in OPTIMISERS.items()]
     axes[0, 1].legend(handles=handles, loc="center left", bbox_to_anchor=(1, 0.5))
@@ -87,7 +87,7 @@ def all_contrasts(table):
         for shift, row, mark in zip(np.linspace(-0.35, 0.35, len(rows)), rows.itertuples(), marks):
             look = {"color": shade[row.k], "markerfacecolor": shade[row.k] if row.p_holm < LEVEL else "white"}
             axis.errorbar(x + shift, row.ratio, [[row.ratio - row.low], [row.high - row.ratio]], fmt=mark, **look, markersize=3, elinewidth=0.8)
-    axis.axhline(1, color="0.4", linewidth=0.8, linestyle="--")
+    axis.axhline(1, **ONE)
     axis.set(yscale="log", ylabel="ratio of errors, second / first")
     axis.set_xticks(range(len(QUESTIONS)), [f"{lines}\n{points}" for lines, points in QUESTIONS.values()], fontsize=6.5)
     handles = [axis.plot([], [], "o", color=shade[k], label=f"$k={k}$")[0] for k in FOUR_K]

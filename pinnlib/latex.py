@@ -186,7 +186,7 @@ def loss_table(both):
 
 
 def effect_table(effects):
-    """How large the difference is at each test, how many seeds undo it; "open" where a run is lacking. A is exp, B is linear."""
+    """How large the difference is at each test, how many seeds an adversary must remove; "open" where a run is lacking. A is exp, B is linear."""
     told = pd.DataFrame({r"$\lambda_{\mathrm{IC}}$": effects["lambda_ic"].map("{:g}".format), "$k$": effects["k"].map("{:g}".format)})
     told["Metric"] = effects["metric"].map(escape)
     told["ratio $B/A$"] = ["{:.2f} [{:.2f}, {:.2f}]".format(*row) for row in effects[["ratio", "ratio_low", "ratio_high"]].values]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = "paper"  # the manifest of the PDF
-SAVED = "data/provenance/saved.json"  # on which kind of machine the committed results were made
+SAVED = "data/provenance/saved.json"  # on which kind of machine the results were last made as a whole to be committed
 
 
 def digest(path):
@@ -67,7 +67,7 @@ def committed(here):
     differ = f"files in data/, figures/ and paper/ that are not as committed: {changed} (git status names them)"
     made = json.loads((ROOT / SAVED).read_text())["machine"] if (ROOT / SAVED).exists() else here
     if made != here:
-        differ += f"; those were made on another kind of machine, {made}, and last digits may depend on it: this one is {here}"
+        differ += f"; the committed ones were made on another kind of machine, {made}, and last digits may depend on it: this one is {here}"
     return "" if asked.returncode else differ if changed else told
 
 

@@ -6,12 +6,10 @@
 import numpy as np
 import pandas as pd
 
-from .figures import BLUE, GREEN, ORANGE, PURPLE, panels, shades
-from .reference import reference
+from .figures import BLUE, GREEN, ORANGE, PURPLE, STIFFNESS, panels, shades
+from .reference import RTOL, reference
 
-STIFFNESS = "spring stiffness $k$ [N/m]"
 DOTTED = {"color": "black", "linestyle": ":", "linewidth": 0.9}
-USED = 1e-10  # the tolerance of every reference that errors are measured against
 
 
 def resonance(system):
@@ -137,7 +135,7 @@ def tolerances(table, resonant):
     for (rtol, rows), colour, marker in zip(table.groupby("rtol", sort=False), shades(table["rtol"].unique()).values(), "os^D"):
         for axis, column in zip(axes[0], ("difference", "energy_drift")):
             values = rows[column].where(rows[column] > 0)  # the tightest does not differ from itself
-            axis.semilogy(rows["k"], values, marker + "-", color=colour, label=f"rtol {rtol:.0e}", linewidth=2 if rtol == USED else 0.9)
+            axis.semilogy(rows["k"], values, marker + "-", color=colour, label=f"rtol {rtol:.0e}", linewidth=2 if rtol == RTOL else 0.9)
     for axis, label in zip(axes[0], ("largest difference [m, rad]", "energy drift (relative)")):
         axis.axvline(resonant, **DOTTED)
         axis.set(xlabel=STIFFNESS, xticks=table["k"].unique()[::2], ylabel=label)

@@ -65,7 +65,8 @@ def lookup(field, registry, value):
         readable = False
     check(field, value, readable and call.func.id in registry, known)
     kind = registry[call.func.id]
-    check(field, value, kind.name == call.func.id, f"registered under its own name, {kind.name!r}")
+    name = getattr(kind, "name", None)
+    check(field, value, name == call.func.id, f"registered under its own name, {name!r}" if name else f"a class with a name: {kind.__name__} lacks `name = ...`")
     fields = [f.name for f in dataclasses.fields(kind)]
     for argument in arguments:
         check(field, value, argument in fields, f"{call.func.id} with arguments out of: {', '.join(fields) or 'none'}")

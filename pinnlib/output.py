@@ -8,12 +8,13 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from IPython.display import display
 
+from .journal import Journal
 from .manifest import digest, relative
+from .named import check, is_number
 from .numerics import commit
 from .paths import NOTEBOOKS, RECORDS, ROOT
-from .tables import Shell, words_left
+from .tables import show, words_left
 
 DIGITS = "%.10g"  # the last of sixteen depend on the vector units of the processor
 
@@ -38,6 +39,14 @@ class Output:
         own = self.data / name
         return ROOT / "data" / name if self.records == RECORDS and not own.exists() else own
 
+    def load(self, specs):
+        """The records, declared as read; at least one of the specs must be among them."""
+        self.reads(self.records)
+        records = Journal(self.records).load()
+        asked = f"none of the {len(specs)} runs that this notebook asks for"
+        check("records", asked, any(spec.key in records for spec in specs), f"in {relative(self.records)}: other seeds, steps or studies have to be trained first")
+        return records
+
     def reads(self, *paths):
         """Declare inputs other than the library and the notebook: files, or folders such as that of the records."""
         self._read |= {relative(path): digest(path) for path in paths}
@@ -48,9 +57,8 @@ class Output:
         self._save(self.figures / f"{name}.png", lambda path: figure.savefig(path, metadata={"Source": source}))
         figure.set_layout_engine("none")  # it stands where it has just been put: no need to solve for it again
         self._save(self.figures / f"{name}.pdf", lambda path: figure.savefig(path, metadata={"CreationDate": None, "Subject": source}))
-        if Shell.initialized() and figure.canvas.manager is not None:  # else it would come at the end of the cell, after the table beside it
-            display(figure)
-            plt.close(figure)
+        if figure.canvas.manager is not None:
+            show(figure)
 
     def table(self, frame, name, **options):
         """Save data/<name>.csv; from the same records, other machines agree on the digits kept."""
@@ -99,4 +107,5 @@ def _quoted(value):
     if pd.isna(value) or value == "":
         return "open"
     value = value.item() if isinstance(value, np.generic) else value
+    check("value", value, isinstance(value, str) or is_number(value), "text or a finite number")
     return float(DIGITS % value) if isinstance(value, float) else value

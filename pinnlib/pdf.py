@@ -74,7 +74,7 @@ def _record():
 def build_pdf(profile, fresh):
     """paper/main.pdf, from the tables and figures of the repository; says what came of it."""
     if profile != "paper" or fresh:
-        return "none: it is made from the repository's own records only"
+        return "none: it is made from the results in the repository itself only"
     if not (PAPER / "generated" / "macros.tex").exists():
         return "skipped: paper/generated is not there; notebook 07 makes it"
     if not install():

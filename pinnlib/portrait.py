@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from .figures import METRICS, RED, log_axis, shades, styles
+from .figures import METRICS, RED, STIFFNESS, log_axis, shades, styles
 from .metrics import state_error
 from .named import check
 from .ntk import jacobian, profile
@@ -201,7 +201,7 @@ def against_k(axis, frame, metric, chosen=()):
     ks = np.unique(frame["k"])
     for k in ks:
         axis.axvspan(k - 0.45 * spacing, k + 0.45 * spacing, color="0.96", zorder=0)
-    axis.set(xlabel="spring stiffness $k$ [N/m]", ylabel=METRICS[metric], xticks=ks)
+    axis.set(xlabel=STIFFNESS, ylabel=METRICS[metric], xticks=ks)
     log_axis(axis, frame[metric].to_numpy(dtype=float))
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(looks)), title="points: single runs, side by side in the band of their k; lines: means over seeds; ringed: what the other tab shows")
     return frame

@@ -14,7 +14,7 @@ class Lines(tqdm):
 
     @staticmethod
     def status_printer(file):
-        return lambda text: print(text, file=file, flush=True)
+        return lambda text: text and print(text, file=file, flush=True)
 
 
 @contextlib.contextmanager
@@ -36,7 +36,7 @@ def progress_bar(total, progress=None, **options):
             try:
                 yield bar
             except BaseException:
-                bar.disable = True  # who is told why it stopped need not see it once more
+                bar.leave = False  # who is told why it stopped need not see it once more
                 raise
 
 

@@ -13,7 +13,10 @@ from .spec import RunSpec
 from .training import Result, start
 
 LARGEST_KEPT = 1000  # parameters: a spectral model's are kept, a network's only as a hash
-COLUMNS = ["key", "model", "gate", "k", "lambda_ic", "loss", "seed", "steps", "status", "rel_l2_u", "max_ae_u", "numerics"]  # at least
+COLUMNS = [  # at least
+    "key", "model", "gate", "k", "lambda_ic", "loss", "seed", "steps", "status", "rel_l2_u", "max_ae_u", "max_ae_theta", "residual_mean",
+    "velocity0_theta", "numerics",
+]  # fmt: skip
 
 
 def _hash(parameters):

@@ -73,6 +73,14 @@ def outcomes(specs, rounds=(6,), evaluations=60, known=None, keep=lambda table: 
     return table
 
 
+def known(path, seeds, rounds):
+    """The table of `outcomes` at `path`, for so many seeds; refused if nothing in it went on for so many rounds."""
+    table = pd.read_csv(path).astype({"k": int})
+    there = sorted(set(table["rounds"]))
+    check("rounds", rounds, rounds in there, f"one of {', '.join(map(str, there))}, which are in {path.name}, unless what is missing is trained")
+    return table[table["seed"] < seeds]
+
+
 def of_the_gate_study(seeds, rounds, evaluations, known=None, keep=lambda table: None):
     """`outcomes` for notebook 06: both spectral trunks, the published gates, at most ten seeds; three of the adaptive go on for four times the rounds."""
     cells = [(model, gate, k) for model in ("adaptive", "fixed") for gate in ("exp", "linear") for k in FOUR_K]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from . import ntk
-from .figures import GATE_COLOURS, GATE_STYLES, METRICS, NOTE, PURPLE, WIDE, filled, panels, shades
+from .figures import GATE_COLOURS, GATE_STYLES, METRICS, NOTE, ONE, PURPLE, STIFFNESS, WIDE, filled, panels, shades
 from .scaling import envelope, gate_of
 from .spec import RunSpec
 
@@ -110,7 +110,7 @@ def areas(found, pairs):
             middle, low, high = (rows[f"{end}_{scope}"] for end in ("auc", "low", "high"))
             look = {"fmt": mark, "color": PURPLE if update else "0.2", "capsize": 1.5, "label": f"after {update} updates"}
             axis.errorbar(middle, np.arange(len(rows)) + shift, xerr=np.clip([middle - low, high - middle], 0, 1), **look)
-        axis.axvline(0.5, color="0.4", linewidth=0.8, linestyle="--")
+        axis.axvline(0.5, **ONE)
         axis.set(title=title, xlabel="AUC for “the exponential gate wins”", xlim=(-0.03, 1.03), ylim=(len(rows) - 0.5, -0.5))
     names = rows["quantity"].str.replace("_", " ").str.replace("share raw", "share of frequencies")
     axes[0, 0].set_yticks(range(len(rows)), names)
@@ -139,6 +139,6 @@ def floors_against_k(floors):
         fill = filled(look["color"], GATE_STYLES[gate][1])
         for mark, (name, title) in zip("ov^", titles.items()):
             axes[0, 0].plot(middle[name][gate], **look, **fill, marker=mark, label=f"{gate}: {title}")
-    axes[0, 0].set(yscale="log", xlabel="spring stiffness $k$ [N/m]", ylabel=f"{METRICS['rel_l2_u']}, median")
+    axes[0, 0].set(yscale="log", xlabel=STIFFNESS, ylabel=f"{METRICS['rel_l2_u']}, median")
     figure.legend(loc="outside upper center", ncols=2)
     return figure

@@ -1,7 +1,8 @@
-"""How tables look in a notebook: words to the left, numbers to the right, as in print, 20 and not 20.0, and long names break."""
+"""How pictures and tables stand in a notebook: a picture where it is saved; in a table words to the left, numbers to the right, 20 and not 20.0, and long names break."""
 
 import re
 
+import matplotlib.pyplot as plt
 import pandas as pd
 from ipykernel.zmqshell import ZMQInteractiveShell as Shell
 
@@ -47,6 +48,14 @@ def html(frame):
 
     told = re.sub(r"<tr.*?</tr>", align, told, flags=re.S).replace(' halign="left"', CENTRE)
     return POWER.sub(lambda cell: f'<td style="{cell[1] or ""}white-space: nowrap;"', BREAK.sub("<wbr>", told))
+
+
+def show(figure):
+    """Show a figure of pyplot here and now in a notebook: else it would come at the end of the cell, after the table beside it."""
+    if Shell.initialized():
+        shell = Shell.instance()
+        shell.display_pub.publish(*shell.display_formatter.format(figure))
+        plt.close(figure)
 
 
 def words_left():

@@ -24,6 +24,13 @@ def test_a_seed_is_near_wrong_or_lost():
     assert basins.sorted_into(runs("exp", [0.02, 0.04]).assign(status=["ok", "diverged"]))["seed"].tolist() == [0]
 
 
+def test_an_empty_basin_is_counted_and_an_incomplete_cell_is_not():
+    told = basins.quoted(CASE)
+    assert (told["basin_linear_wrong_n"], told["basin_exp_lost_n"], told["basin_linear_near_residual"]) == (2, 0, 0.1) and np.isnan(told["basin_exp_lost_residual"])
+    lacking = CASE.assign(status=["missing", *["ok"] * 5])
+    assert all(np.isnan(value) for value in basins.quoted(lacking).values()) and all(np.isnan(value) for value in basins.quoted(CASE[:0]).values())
+
+
 def test_the_gap_of_the_means_over_all_seeds_and_near_the_reference():
     assert basins.gaps(CASE) == pytest.approx({"all": (0.05 + 0.25 + 0.3 + 0.9) / 4 - 0.03, "near": 0.05 - 0.03})
     assert np.isnan(basins.gaps(CASE[CASE["gate"] == "exp"])["all"])

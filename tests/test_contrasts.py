@@ -113,3 +113,11 @@ def test_levenberg_marquardt_ends_where_the_loss_is_flat_and_below_what_adam_fin
     assert np.square(values).sum() < 0.9 * np.square(theirs).sum() and used <= 200
     flat = np.abs(J.T @ values) / np.linalg.norm(J, axis=0).clip(1e-12) / np.linalg.norm(values)  # cosines
     assert flat.max() < 0.05
+
+
+def test_the_preferred_gate_is_open_where_a_run_is_missing():
+    rows = [{"gate": gate, "k": k, "seed": 0, "rel_l2_u": error, "status": "ok", "lambda_ic": 50, "loss": "mse", "model": "adaptive"} for gate, k, error in (("a", 1, 0.2), ("b", 1, 0.1), ("a", 2, 0.1), ("b", 2, 0.3))]
+    frame = pd.DataFrame(rows)
+    assert contrasts.preferred({"mse": frame})["mse"].to_dict() == {1: "b", 2: "a"}
+    lacking = frame.assign(status=frame["status"].where(frame["k"] == 1, "missing"))
+    assert contrasts.preferred({"mse": lacking})["mse"].to_dict() == {1: "b", 2: None}

@@ -177,6 +177,11 @@ def test_an_output_without_records_of_its_own_reads_those_of_the_repository(tmp_
     assert own.records == tmp_path / "data" / "records" and own.source("claims.csv") == tmp_path / "data" / "claims.csv"
 
 
+def test_a_notebook_whose_runs_are_all_missing_says_so(tmp_path):
+    with pytest.raises(ValueError, match="none of the 2 runs .* in data/records: other seeds, steps or studies have to be trained first"):
+        Output("04_figures", {}, tmp_path).load(specs_of("main", seeds=1, steps=1234)[:2])
+
+
 def test_numbers_for_the_text_are_plain_and_what_is_not_known_is_open(tmp_path):
     values = {"a": np.float64(1 / 3), "b": np.int64(7), "c": np.nan, "d": pd.NA, "e": "", "f": "exp", "g": 2}
     Output("04_figures", {}, tmp_path).numbers(values)

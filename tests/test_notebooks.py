@@ -14,7 +14,6 @@ import psutil
 import pytest
 
 from pinnlib import manifest, pipeline
-from pinnlib.numerics import machine
 from pinnlib.paths import NOTEBOOKS, ROOT
 from pinnlib.progress import HEADLESS
 
@@ -55,11 +54,11 @@ def test_its_cells_are_plain(path):
 
 @each
 def test_its_cells_are_short_and_each_has_a_sentence(path):
-    """But for parameters and imports: at most ten lines, of no more than 150 letters, right after some prose."""
+    """But for parameters and imports: at most ten lines, 650 letters, 150 of them in a line, right after some prose."""
     book = nbformat.read(path, as_version=4).cells
     for before, cell in zip(book, book[1:]):
-        lines = cell.source.splitlines()
-        if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []) and not lines[0].startswith(("import ", "from ")):
+        lines = [line for line in cell.source.splitlines() if not line.startswith(("import ", "from ", "pd.set_option")) and line]
+        if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []) and lines:
             assert len(lines) <= 10 and len(cell.source) <= 650 and max(map(len, lines)) <= 150 and before.cell_type == "markdown", cell.source
 
 
@@ -125,9 +124,7 @@ def test_save_back_leaves_no_noise(shelf, tmp_path):
     torn = nbformat.read(executed, as_version=4)
     torn.cells[-1].outputs += [nbformat.v4.new_output("stream", text=text) for text in ("one", " line\n")]
     nbformat.write(torn, executed)
-    (tmp_path / "data" / "provenance").mkdir(parents=True)
     pipeline.save_back([(shelf / "01_good.ipynb", executed, {}, 0)])
-    assert json.loads((tmp_path / manifest.SAVED).read_text()) == {"machine": machine()}
     text = (shelf / "01_good.ipynb").read_text()
     assert '"one line\\n"' in text and '"execution_count": 2' in text and "start_time" not in text and "papermill" not in text
     assert manifest.digest(shelf / "01_good.ipynb") == manifest.digest(executed)  # which is of the code alone
@@ -166,7 +163,7 @@ def test_whether_the_results_are_the_committed_ones_is_told(tmp_path, monkeypatc
     assert manifest.committed("here").endswith("not as committed: 1 (git status names them)")
     (tmp_path / "data" / "provenance").mkdir()
     (tmp_path / manifest.SAVED).write_text('{"machine": "there"}')
-    assert "made on another kind of machine, there" in manifest.committed("here") and manifest.committed("there").endswith("(git status names them)")
+    assert "the committed ones were made on another kind of machine, there" in manifest.committed("here") and manifest.committed("there").endswith("(git status names them)")
 
 
 def test_what_is_made_from_stale_outputs_is_stale_too(tmp_path, monkeypatch):
@@ -240,7 +237,7 @@ def test_smoke_makes_every_notebook_and_says_so(smoke):
         written = json.loads((smoke["place"] / "data" / "provenance" / f"{book.stem}.json").read_text())
         assert written["written"] and all((ROOT / name).exists() and name.startswith("build/test-smoke/") for name in written["written"])
         assert written["parameters"]["output"] == "build/test-smoke" and written["commit"]
-    assert "ours and the paper's" in done.stdout
+    assert "ours (of tiny runs, which mean nothing) beside the paper's" in done.stdout
     assert len(list((smoke["place"] / "figures").rglob("rel_l2_u_vs_k_all_models*.png"))) == 4
 
 
@@ -261,4 +258,6 @@ def test_one_study_goes_all_the_way(study):
     command = [ROOT / "run_all.sh", "--profile", "smoke", "--study", study, "--output", f"build/test-{study}", "--no-pdf"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "ours and the paper's" in done.stdout and (place / "data" / "statistics_tests.csv").exists()
+    told = done.stdout.partition("beside the paper's:\n")[2].partition("\n\n")[0]
+    assert ("under the loss of the paper's text" in done.stdout) == (study == "as_written") and (place / "data" / "statistics_tests.csv").exists()
+    assert len(told.splitlines()) == 9 and "nan" not in told  # a head and eight tests

@@ -246,7 +246,7 @@ def test_a_read_only_folder_gives_a_clear_error(tmp_path, monkeypatch):
 
 
 def test_a_failing_run_is_recorded_reported_and_tried_again(tmp_path, monkeypatch):
-    import pinnlib.sweep as module
+    import pinnlib.cluster as module
 
     real = module.train_batch
 

@@ -139,3 +139,11 @@ def test_sgd_has_the_rates_that_its_tuning_found():
     for gate in ("exp", "linear"):
         study = STUDIES[f"sgd_{gate}"]
         assert study.changes["lr"] == best[gate][1] and not set(tuning["seed"]) & set(range(study.seeds["adaptive"][0]))
+
+
+def test_what_levenberg_marquardt_left_is_taken_for_the_seeds_and_rounds_asked_for(tmp_path):
+    path = tmp_path / "table.csv"
+    pd.DataFrame({"k": [20.0, 20.0, 20.0], "seed": [0, 1, 5], "rounds": [6, 6, 6]}).to_csv(path, index=False)
+    assert second_order.known(path, 5, 6)["seed"].tolist() == [0, 1]
+    with pytest.raises(ValueError, match="rounds=3 .* one of 6, which are in table.csv"):
+        second_order.known(path, 5, 3)

@@ -188,6 +188,9 @@ def test_a_class_stands_in_its_registry_under_its_own_name(monkeypatch):
     monkeypatch.setitem(GATES, "ramp", Linear)
     with pytest.raises(ValueError, match="gate='ramp'.*registered under its own name, 'linear'"):
         RunSpec(gate="ramp")
+    monkeypatch.setitem(GATES, "bare", dataclasses.make_dataclass("Bare", [], bases=(Gate,), frozen=True))
+    with pytest.raises(ValueError, match="gate='bare'.*Bare lacks `name"):
+        RunSpec(gate="bare")
 
 
 def test_a_jet_of_plain_numbers_is_refused_with_the_reason(monkeypatch):

@@ -108,11 +108,12 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path, undisturbed):
 
 @pytest.mark.parametrize("send, later", [(lambda pid: os.killpg(pid, signal.SIGINT), 0.1), (lambda pid: os.killpg(pid, signal.SIGINT), 0.3), (lambda pid: os.kill(pid, signal.SIGTERM), 0)], ids=["Ctrl-C", "Ctrl-C later", "SIGTERM"])
 def test_a_stop_while_workers_start_is_as_clean(tmp_path, send, later):
-    command = [sys.executable, ROOT / "pinnlib", "sweep", "--study", "table", "--records", tmp_path / "records"]
+    command = [sys.executable, ROOT / "pinnlib", "sweep", "--study", "table", "--workers", "2", "--records", tmp_path / "records"]
     process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while len(psutil.Process(process.pid).children()) < 3 and time.monotonic() < deadline:  # two workers, and multiprocessing's own helper
         time.sleep(0.01)
+    assert len(psutil.Process(process.pid).children()) >= 3
     time.sleep(later)
     send(process.pid)
     _, errors = process.communicate(timeout=60)
