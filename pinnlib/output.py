@@ -11,7 +11,7 @@ import pandas as pd
 
 from .journal import Journal
 from .manifest import digest, relative
-from .named import check, is_number
+from .named import Told, check, is_number
 from .numerics import commit
 from .paths import NOTEBOOKS, RECORDS, ROOT
 from .tables import show, words_left
@@ -43,8 +43,8 @@ class Output:
         """The records, declared as read; at least one of the specs must be among them."""
         self.reads(self.records)
         records = Journal(self.records).load()
-        asked = f"none of the {len(specs)} runs that this notebook asks for"
-        check("records", asked, any(spec.key in records for spec in specs), f"in {relative(self.records)}: other seeds, steps or studies have to be trained first")
+        if not any(spec.key in records for spec in specs):
+            raise Told(f"none of the {len(specs)} runs that this notebook asks for is on record in {relative(self.records)}: other seeds, steps or studies have to be trained first")
         return records
 
     def reads(self, *paths):

@@ -10,6 +10,7 @@ import pytest
 
 from pinnlib.figures import PANELS, draw, error_vs_k, incomplete, numbers, styles
 from pinnlib.grids import STUDIES, runs_of, specs_of
+from pinnlib.named import Told
 from pinnlib.output import Output
 from pinnlib.paths import RECORDS, ROOT
 from pinnlib.stats import summary
@@ -178,7 +179,7 @@ def test_an_output_without_records_of_its_own_reads_those_of_the_repository(tmp_
 
 
 def test_a_notebook_whose_runs_are_all_missing_says_so(tmp_path):
-    with pytest.raises(ValueError, match="none of the 2 runs .* in data/records: other seeds, steps or studies have to be trained first"):
+    with pytest.raises(Told, match="none of the 2 runs .* is on record in data/records: other seeds, steps or studies have to be trained first"):
         Output("04_figures", {}, tmp_path).load(specs_of("main", seeds=1, steps=1234)[:2])
 
 

@@ -84,7 +84,7 @@ def test_every_figure_and_reference_is_there():
 
 
 def test_only_the_committed_records_make_the_paper():
-    assert "repository's own records" in pdf.build_pdf("smoke", False) == pdf.build_pdf("paper", True)
+    assert "results in the repository itself" in pdf.build_pdf("smoke", False) == pdf.build_pdf("paper", True)
 
 
 def test_without_latexmk_others_are_told_the_one_command(monkeypatch):
