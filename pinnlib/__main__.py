@@ -91,6 +91,8 @@ def understood(verb, arguments):
         for name in ("workers", "scheduler"):
             if getattr(options, name) is not None and not trains:
                 parser.error(f"argument --{name}: nothing is trained here; it means something with --fresh, with --profile smoke, and to ./run_all.sh sweep")
+        if options.output and ROOT.is_relative_to((ROOT / options.output).resolve()):
+            parser.error(f"argument --output: {options.output!r} holds the repository itself; name a folder such as build/mine")
         home = Path(options.output or ("build/smoke" if options.profile == "smoke" else "build/fresh" if options.fresh else ""), "data", "records")
         asked = set(options.only or NUMBERS)
         reads = asked - {"00", "01"} - TRAINERS

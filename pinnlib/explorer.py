@@ -6,6 +6,7 @@ import dataclasses
 import html
 import os
 import threading
+from pathlib import Path
 
 import ipywidgets as widgets
 import pandas as pd
@@ -45,6 +46,7 @@ class Explorer:
     """
 
     def __init__(self, folder=RECORDS, beside=ALONE, **settings):
+        check("folder", str(folder), any(Path(folder).glob("*.jsonl")), "a folder with records of runs")
         beside = beside if beside == ALONE else str(lookup("beside", GATES, beside))
         self.start, self.shelf, self.thread, self._todo = RunSpec(**settings), Shelf(folder), None, []
         self._stop, self._lock, self._said, self._quiet = threading.Event(), threading.RLock(), "", False

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from .figures import METRICS, RED, STIFFNESS, log_axis, shades, styles
 from .metrics import state_error
+from .models import Trunk
 from .named import check
 from .ntk import jacobian, profile
 from .spec import RunSpec
@@ -96,7 +97,8 @@ def portrait(runs, problem=None):
     figure, (path, *states, error, residual, sensitivity, frequencies, learning) = _sheet(6 + len(names), top=0.42)
     for spec in {(s.dynamics, s.initial_position, s.initial_velocity): s for s in specs}.values():
         _reference(spec, path, states)
-    for run, look in zip(runs, _looks(specs)):
+    looks = _looks(specs, problem or specs[0])
+    for run, look in zip(runs, looks):
         if _whole(run):
             _motion(run, look, path, states, error, residual, sensitivity, frequencies)
         rms = np.sqrt(sum(run.history[f"rms_{name}"].astype(float) ** 2 for name in names))
@@ -113,7 +115,7 @@ def portrait(runs, problem=None):
             axis.set_yscale("linear")
             axis.set(xticks=[], yticks=[])
             axis.text(0.5, 0.5, _lacking(axis is frequencies, runs), ha="center", va="center", color="0.4", transform=axis.transAxes)
-    _heading(figure, path, runs, specs)
+    _heading(figure, path, runs, specs, looks)
     return figure
 
 
@@ -136,12 +138,12 @@ def _reference(spec, path, states):
         axis.set(xlabel=TIME, xlim=(0, spec.horizon), ylabel=LABELS.get(name, name))
 
 
-def _looks(specs):
-    """One look per run: as in every figure, but runs of one model apart in colour too."""
+def _looks(specs, first):
+    """One look per run: as in every figure, but runs of one model apart in colour too, that of `first` its own."""
     looks = styles([*dict.fromkeys(s.model for s in specs)], [*dict.fromkeys(s.gate for s in specs)])
     chosen = [looks[s.model, s.gate] | {"marker": None} for s in specs]
-    alike = len(specs) > 1 and len({s.model for s in specs}) == 1
-    return [chosen[0], *(look | {"color": RED} if alike else look for look in chosen[1:])]
+    alike = {s.model for s in specs} == {first.model}
+    return [look | {"color": RED} if alike and s != first else look for s, look in zip(specs, chosen)]
 
 
 def _motion(run, look, path, states, error, residual, sensitivity, frequencies):
@@ -169,16 +171,16 @@ def _whole(run):
 def _lacking(of_frequencies, runs):
     if not runs:
         return "not trained yet"
-    if of_frequencies and any(map(_whole, runs)):
+    if of_frequencies and all(type(run.spec.trunk).frequencies is Trunk.frequencies for run in runs):
         return "a trunk without\nfrequencies"
     return "diverged" if any(run.status != "ok" for run in runs) else "parameters\nnot on record"
 
 
-def _heading(figure, path, runs, specs):
+def _heading(figure, path, runs, specs, looks):
     same = [form.format(getattr(specs[0], name)) for name, form in SETTING.items() if len({getattr(s, name) for s in specs}) == 1]
     if specs[0].system != RunSpec.system:
         same = [specs[0].system, *(text.removesuffix(" N/m") for text in same)]
-    lines = [path.plot([], [], **look, label=label(s, specs))[0] for s, look in zip(specs, _looks(specs)) if runs]
+    lines = [path.plot([], [], **look, label=label(s, specs))[0] for s, look in zip(specs, looks) if runs]
     handles, size = [path.lines[0], *lines], {"fontsize": 7.5, "title_fontsize": 7.5}
     figure.legend(handles=handles, loc="upper center", ncols=len(handles), title=", ".join(same), borderaxespad=0.1, **size)
 

@@ -133,10 +133,10 @@ def test_it_is_a_picture_where_there_are_no_widgets(view, monkeypatch):
     assert view._repr_mimebundle_()[VIEW]["model_id"] == view.box.model_id
 
 
-@pytest.mark.parametrize("settings, why", [({"gate": "sigmoid"}, "gate='sigmoid'.*one of exp, linear"), ({"beside": "x"}, "beside='x'.*exp"), ({"k": -1}, "k=-1")])
+@pytest.mark.parametrize("settings, why", [({"gate": "sigmoid"}, "gate='sigmoid'.*one of exp, linear"), ({"beside": "x"}, "beside='x'.*exp"), ({"k": -1}, "k=-1"), ({"folder": "nowhere"}, "folder='nowhere'.*a folder with records")])
 def test_bad_settings_are_refused(folder, settings, why):
     with pytest.raises(ValueError, match=why):
-        Explorer(folder, **settings)
+        Explorer(**{"folder": folder} | settings)
 
 
 def test_any_setting_that_a_run_may_have_can_be_shown(folder):
@@ -204,3 +204,9 @@ def test_untrained_networks_all_start_where_they_must():
     *_, exp, linear = before_training(RunSpec(), ("exp", "linear"), seeds=3).axes
     assert [line.get_ydata()[0] for axis in (exp, linear) for line in axis.lines] == pytest.approx([0.2] * 8)
     assert not np.array_equal(exp.lines[0].get_ydata(), exp.lines[1].get_ydata())
+
+
+def test_a_run_keeps_its_colour_whether_the_other_is_there_or_not(view):
+    one, other = view.shelf.find(view.spec), view.shelf.find(dataclasses.replace(view.spec, gate="linear"))
+    drawn = [{line.get_label(): line.get_color() for line in portrait(runs, one.spec).axes[0].lines} for runs in ([one, other], [other])]
+    assert drawn[0]["adaptive, linear"] == drawn[1]["adaptive, linear"] != drawn[0]["adaptive, exp"]
