@@ -41,6 +41,13 @@ def address(text):
     return text
 
 
+def folder(text):
+    """A folder, which need not be there yet."""
+    if any(path.is_file() for path in (ROOT / text, *(ROOT / text).parents)):
+        raise argparse.ArgumentTypeError(f"{text!r} is, or lies in, a file and not a folder")
+    return text
+
+
 def parsers():
     """Verb → what it understands."""
     found = {}
@@ -53,7 +60,7 @@ def parsers():
     add("--profile", choices=("paper", "smoke"), default="paper", help="paper (default), or smoke: the whole pipeline with tiny runs, in build/smoke, in two or three minutes")
     add("--fresh", action="store_true", help="ignore the records and train from nothing, in build/fresh; resumes when started again (delete that folder to begin anew)")
     add("--study", choices=OF_THE_STATISTICS, metavar="STUDY", help=f"with --fresh or --profile smoke: train only this one of {', '.join(OF_THE_STATISTICS)}, then the statistics; without: only table, to print the published tests beside ours")
-    add("--output", metavar="FOLDER", help="another home for the results, from the repository root, and for the records that are trained or that it has already in FOLDER/data/records (default: the repository itself, build/smoke or build/fresh)")
+    add("--output", type=folder, metavar="FOLDER", help="another home for the results, from the repository root, and for the records that are trained or that it has already in FOLDER/data/records (default: the repository itself, build/smoke or build/fresh)")
     add("--only", action="append", type=lambda text: text.zfill(2), choices=NUMBERS, default=[], metavar="NN", help="only this notebook; may be repeated")
     add("--workers", type=whole, metavar="N", help="local processes for training (default: one per core)")
     add("--scheduler", type=address, metavar="ADDRESS", help="a running Dask scheduler, tcp://host:port")
@@ -67,14 +74,14 @@ def parsers():
     add("--scheduler", type=address, metavar="ADDRESS", help="a running Dask scheduler, tcp://host:port (default: DASK_SCHEDULER_ADDRESS)")
     add("--older", action="store_true", help="also retrain what an older version of the numerics made")
     add("--dry-run", action="store_true", help="only say how many runs are missing, study by study, and how long they would take")
-    add("--records", type=Path, default=RECORDS, metavar="FOLDER", help="folder of the journal (default: data/records)")
+    add("--records", type=lambda text: Path(folder(text)), default=RECORDS, metavar="FOLDER", help="folder of the journal (default: data/records)")
 
     add = verb("audit", "Retrain a random sample of the records and compare; fails on a mismatch.")
     add("--sample", type=whole, default=5, metavar="N", help="how many records (default: 5)")
     add("--seed", type=int, default=0, metavar="S", help="which sample (default: 0)")
     add("--model", action="append", metavar="MODEL", help="only these; may be repeated (default: all on record)")
     add("--here", action="store_true", help="only records that this kind of processor made: they must come out to the bit")
-    add("--records", type=Path, default=RECORDS, metavar="FOLDER", help="folder of the journal (default: data/records)")
+    add("--records", type=lambda text: Path(folder(text)), default=RECORDS, metavar="FOLDER", help="folder of the journal (default: data/records)")
 
     verb("status", "Tell which outputs are older than what they were made from, and why; fails if there are any.")
     return found

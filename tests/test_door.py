@@ -39,6 +39,8 @@ REFUSED = [
     ("reproduce", ["--study", "table", "--only", "03"], "--study: not with --only"),
     ("reproduce", ["--study", "table", "--only", "3"], "--study: not with --only"),  # 3 is 03, not an unknown notebook
     ("reproduce", ["--fresh", "--output", "build/nowhere", "--only", "03", "--only", "05"], "--only: there are no records in build/nowhere/data/records for 03 to read: add --only 02"),
+    ("reproduce", ["--output", "README.md"], "--output: 'README.md' is, or lies in, a file"),
+    ("sweep", ["--records", "README.md/mine"], "--records: 'README.md/mine' is, or lies in, a file"),
     ("reproduce", ["--output", "/"], "--output: '/' holds the repository itself"),
     ("reproduce", ["--save", "--profile", "smoke"], "--save: only with the repository's own records"),
     ("reproduce", ["--save", "--output", "build/paper", "--only", "01"], "--save: only with"),
