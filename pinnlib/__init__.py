@@ -20,8 +20,23 @@ from .training import Result, predict, train
 
 __version__ = "0.1.0"
 __all__ = [
-    "GATES", "MODELS", "SYSTEMS",
-    "AdaptiveFourier", "Exponential", "FixedFourier", "Gate", "Linear", "MLP", "Rational", "Result", "RunSpec", "SpringPendulum",
-    "System", "Tanh", "Trunk",
-    "predict", "reference", "train",
-]  # fmt: skip
+    "GATES",
+    "MODELS",
+    "SYSTEMS",
+    "AdaptiveFourier",
+    "Exponential",
+    "FixedFourier",
+    "Gate",
+    "Linear",
+    "MLP",
+    "Rational",
+    "Result",
+    "RunSpec",
+    "SpringPendulum",
+    "System",
+    "Tanh",
+    "Trunk",
+    "predict",
+    "reference",
+    "train",
+]

@@ -25,7 +25,9 @@ def audit(sample=5, models=None, seed=0, folder=RECORDS, here=False, progress=No
     check("sample", sample, is_whole(sample, 1), "a whole number >= 1")
     records = Journal(folder).load()
     pool = [record for _, record in sorted(records.items()) if record["status"] != "failed"]
-    check("records", str(folder), pool, "a folder with records of finished runs: there are none in it")
+    check(
+        "records", str(folder), pool, "a folder with records of finished runs: there are none in it"
+    )
     on_record = sorted({record["spec"]["model"] for record in pool})
     for model in models or ():
         check("model", model, model in on_record, f"one that is on record: {', '.join(on_record)}")
@@ -37,18 +39,37 @@ def audit(sample=5, models=None, seed=0, folder=RECORDS, here=False, progress=No
     rows = []
     for record, result in zip(chosen, results):
         again = record_of(result, origin())
-        told = {"key": record["key"]} | {name: record["spec"][name] for name in ("model", "gate", "k", "lambda_ic", "loss", "steps", "seed")}
-        errors = {"recorded": record["metrics"]["rel_l2_u"], "retrained": again["metrics"]["rel_l2_u"]}
+        told = {"key": record["key"]} | {
+            name: record["spec"][name]
+            for name in ("model", "gate", "k", "lambda_ic", "loss", "steps", "seed")
+        }
+        errors = {
+            "recorded": record["metrics"]["rel_l2_u"],
+            "retrained": again["metrics"]["rel_l2_u"],
+        }
         rows.append(told | errors | {"verdict": _verdict(record, again, records)})
     return pd.DataFrame(rows)
 
 
 def _verdict(record, again, records):
-    if all(record[part] == again[part] for part in ("status", "metrics", "history", "frequencies", "parameters", "parameters_sha256")):
+    if all(
+        record[part] == again[part]
+        for part in (
+            "status",
+            "metrics",
+            "history",
+            "frequencies",
+            "parameters",
+            "parameters_sha256",
+        )
+    ):
         return "identical"
     if record["made"]["fingerprint"] == fingerprint() and record["numerics"] == NUMERICS:
         return "MISMATCH"
-    alike, kin = settings(record) | {"seed": None}, [r for r in records.values() if r["status"] != "failed" and r["key"] != record["key"]]
+    alike, kin = (
+        settings(record) | {"seed": None},
+        [r for r in records.values() if r["status"] != "failed" and r["key"] != record["key"]],
+    )
     siblings = [r for r in kin if settings(r) | {"seed": None} == alike]
     if len(siblings) < FEWEST:
         return "not judged"
@@ -59,4 +80,8 @@ def _verdict(record, again, records):
         return "MISMATCH"
     centre, value = np.median(logs), np.log(again["metrics"]["rel_l2_u"])
     spread = 1.4826 * np.median(np.abs(logs - centre))
-    return "consistent" if logs.min() <= value <= logs.max() or abs(value - centre) <= 4 * spread else "MISMATCH"
+    return (
+        "consistent"
+        if logs.min() <= value <= logs.max() or abs(value - centre) <= 4 * spread
+        else "MISMATCH"
+    )

@@ -50,7 +50,9 @@ def _there(part, made):
 
     worker = get_worker()
     task = worker.get_current_task()
-    return train_records(part, _telling(part, lambda share: worker.log_event(PROGRESS, [task, share])), made)
+    return train_records(
+        part, _telling(part, lambda share: worker.log_event(PROGRESS, [task, share])), made
+    )
 
 
 def _telling(part, tell):
@@ -74,11 +76,16 @@ def cluster(todo, workers, scheduler):
     import dask
     from distributed import Client  # a second of imports that nothing else needs
 
-    with dask.config.set(DASK), contextlib.nullcontext(scheduler) if scheduler else _local(min(workers, len(todo))) as home:
+    with (
+        dask.config.set(DASK),
+        contextlib.nullcontext(scheduler) if scheduler else _local(min(workers, len(todo))) as home,
+    ):
         try:
             client = Client(home)
         except OSError as error:
-            raise SweepError(f"no Dask scheduler answers at {scheduler or 'loopback'}: {error}") from None
+            raise SweepError(
+                f"no Dask scheduler answers at {scheduler or 'loopback'}: {error}"
+            ) from None
         with client:
             yield client
 
@@ -88,7 +95,12 @@ def _local(workers):
     """A cluster of processes on loopback."""
     from distributed import LocalCluster
 
-    options = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": "CRITICAL"}
+    options = {
+        "threads_per_worker": 1,
+        "host": "127.0.0.1",
+        "dashboard_address": "127.0.0.1:0",
+        "silence_logs": "CRITICAL",
+    }
     with contextlib.ExitStack() as stack:
         try:
             with _undisturbed():
@@ -103,16 +115,22 @@ def _undisturbed():
     """A Ctrl-C or SIGTERM waits until what is started in here is up, and a Ctrl-C never reaches it: whoever started it shuts it down."""
     late, before, mask = [], {}, signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
-        if threading.current_thread() is threading.main_thread():  # who alone may say what a signal does
+        if (
+            threading.current_thread() is threading.main_thread()
+        ):  # who alone may say what a signal does
             for name in (signal.SIGINT, signal.SIGTERM):
                 before[name] = signal.signal(name, lambda number, _: late.append(number))
         resource_tracker.ensure_running()  # started later, it would lift what is blocked here
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # threads and processes inherit that
+        signal.pthread_sigmask(
+            signal.SIG_BLOCK, {signal.SIGINT}
+        )  # threads and processes inherit that
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for name, handler in before.items():
-            signal.signal(name, signal.SIG_DFL if handler is None else handler)  # None: one that was not set by Python, and cannot be
+            signal.signal(
+                name, signal.SIG_DFL if handler is None else handler
+            )  # None: one that was not set by Python, and cannot be
         for number in late[:1]:
             signal.raise_signal(number)
 
@@ -122,7 +140,9 @@ def on_cluster(client, parts, reached, elsewhere):
     from distributed import as_completed
 
     def submit(part):
-        future = client.submit(_there, part, None if elsewhere else {}, key=f"train-{uuid.uuid4()}", retries=1)
+        future = client.submit(
+            _there, part, None if elsewhere else {}, key=f"train-{uuid.uuid4()}", retries=1
+        )
         waiting[future.key] = part
         return future
 
@@ -134,14 +154,18 @@ def on_cluster(client, parts, reached, elsewhere):
     waiting = {}
     client.subscribe_topic(PROGRESS, heard)
     completed = as_completed([submit(part) for part in parts])
-    made = {} if elsewhere else {"made": origin()}  # our own workers need not find out where they are; others do
+    made = (
+        {} if elsewhere else {"made": origin()}
+    )  # our own workers need not find out where they are; others do
     for future in completed:
         part = waiting.pop(future.key)
         if future.status == "finished":
             reached(part, 1)
             yield part, [record | made for record in future.result()]
         elif future.status != "error":
-            raise SweepError(f"the Dask scheduler was lost ({future.status}); the same command goes on from here")
+            raise SweepError(
+                f"the Dask scheduler was lost ({future.status}); the same command goes on from here"
+            )
         elif len(part) > 1:
             reached(part, 0)
             for spec in part:
@@ -149,4 +173,11 @@ def on_cluster(client, parts, reached, elsewhere):
         else:
             error = future.exception()
             reached(part, 1)
-            yield part, [failure_of(part[0], f"{type(error).__name__}: {error}", {"fingerprint": "unknown"})]
+            yield (
+                part,
+                [
+                    failure_of(
+                        part[0], f"{type(error).__name__}: {error}", {"fingerprint": "unknown"}
+                    )
+                ],
+            )

@@ -40,7 +40,11 @@ class Evidence:
     """What claims are checked against: the runs of the studies, at most `seeds` seeds of `steps` updates each, and other notebooks' numbers."""
 
     def __init__(self, records, seeds=20, steps=5000, numbers=None):
-        self.records, self._size, self.numbers = records, {"seeds": seeds, "steps": steps}, numbers or {}
+        self.records, self._size, self.numbers = (
+            records,
+            {"seeds": seeds, "steps": steps},
+            numbers or {},
+        )
 
     def specs(self, *studies):
         return specs_of(*studies, **self._size)
@@ -62,25 +66,39 @@ class Evidence:
     def effects(self):
         """How large the differences of the eight tests are (ratio: linear/exp), and how much of each hangs on single seeds."""
         runs = self.runs("table")
-        sizes = stats.effect_sizes(runs, effects=["median_log_ratio", "hodges_lehmann", "rank_biserial"])
+        sizes = stats.effect_sizes(
+            runs, effects=["median_log_ratio", "hodges_lehmann", "rank_biserial"]
+        )
         single = stats.leave_one_out(runs)[[*stats.TEST, "p_holm_worst", "seeds_to_lose", "note"]]
-        ratios = {f"ratio{end}": np.exp(sizes[f"median_log_ratio{end}"]) for end in ("", "_low", "_high")}
+        ratios = {
+            f"ratio{end}": np.exp(sizes[f"median_log_ratio{end}"]) for end in ("", "_low", "_high")
+        }
         return sizes.assign(**ratios).merge(single, on=stats.TEST, validate="1:1")
 
     def cells(self, ks, lambda_ic=(50,), model="adaptive", loss="balanced", metrics=stats.METRICS):
         """The rows of `every` for these cells, all of them complete; else NotTestable, with the counts."""
-        rows = self.every.query("k in @ks and lambda_ic in @lambda_ic and model == @model and loss == @loss and metric in @metrics")
+        rows = self.every.query(
+            "k in @ks and lambda_ic in @lambda_ic and model == @model and loss == @loss and metric in @metrics"
+        )
         if (rows["note"] != "").any():
             pairs = rows[rows["metric"] == metrics[0]]
-            scope = f"{pairs['n'].sum()} of {pairs['needed'].sum()} pairs of {model} runs are complete"
-            raise NotTestable(scope if (pairs["n"] < pairs["needed"]).any() else f"{scope}, but {rows['note'].max()}")
+            scope = (
+                f"{pairs['n'].sum()} of {pairs['needed'].sum()} pairs of {model} runs are complete"
+            )
+            raise NotTestable(
+                scope
+                if (pairs["n"] < pairs["needed"]).any()
+                else f"{scope}, but {rows['note'].max()}"
+            )
         return rows
 
 
 def graded(holds, ours, **more):
     """Reproduced if all parts hold, not reproduced if none does, else partly."""
     holds = list(holds)
-    return Finding("reproduced" if all(holds) else "partly" if any(holds) else "not reproduced", ours, **more)
+    return Finding(
+        "reproduced" if all(holds) else "partly" if any(holds) else "not reproduced", ours, **more
+    )
 
 
 def exact(holds, ours):

@@ -12,10 +12,20 @@ def table_row(evidence, lambda_ic, k, metric):
     row = evidence.table.set_index(["lambda_ic", "k", "metric"]).loc[(lambda_ic, k, metric)]
     if row["note"]:
         raise NotTestable(row["note"])
-    inside = ", ".join(f"{gate} {'yes' if row[f'mean_{gate}_inside'] else 'no'}" for gate in ("exp", "linear"))
-    interval = ", ".join(f"{gate} {row[f'mean_{gate}_low']:.3f} to {row[f'mean_{gate}_high']:.3f}" for gate in ("exp", "linear"))
+    inside = ", ".join(
+        f"{gate} {'yes' if row[f'mean_{gate}_inside'] else 'no'}" for gate in ("exp", "linear")
+    )
+    interval = ", ".join(
+        f"{gate} {row[f'mean_{gate}_low']:.3f} to {row[f'mean_{gate}_high']:.3f}"
+        for gate in ("exp", "linear")
+    )
     reason = f"published mean inside our interval: {inside}"
-    return graded((row["same_winner"], row["same_significance"]), told_row(row), interval=interval, reason=reason)
+    return graded(
+        (row["same_winner"], row["same_significance"]),
+        told_row(row),
+        interval=interval,
+        reason=reason,
+    )
 
 
 def inside(table):
@@ -27,14 +37,27 @@ def outside(table):
     """Which published means lie outside our bootstrap intervals, in words."""
     gates = [(row, gate) for row in table.to_dict("records") for gate in ("exp", "linear")]
     said = "GATE at λ = {lambda_ic:g}, k = {k:g} in {metric} ({mean_GATE_published:.3f}, ours {mean_GATE_low:.3f} to {mean_GATE_high:.3f})"
-    return "; ".join(said.replace("GATE", gate).format(**row) for row, gate in gates if row[f"mean_{gate}_inside"] is False) or "none"
+    return (
+        "; ".join(
+            said.replace("GATE", gate).format(**row)
+            for row, gate in gates
+            if row[f"mean_{gate}_inside"] is False
+        )
+        or "none"
+    )
 
 
 def extremes(effects):
     """Over the tests: largest p with one seed left out, fewest seeds to lose, smallest and largest factor; each "open" if a test is incomplete."""
     if effects["note"].ne("").any():
-        return dict.fromkeys(("single_seed_worst_p", "fewest_seeds_to_lose", "smallest_factor", "largest_factor"), "open")
-    seeds = {"single_seed_worst_p": effects["p_holm_worst"].max(), "fewest_seeds_to_lose": int(effects["seeds_to_lose"].min())}
+        return dict.fromkeys(
+            ("single_seed_worst_p", "fewest_seeds_to_lose", "smallest_factor", "largest_factor"),
+            "open",
+        )
+    seeds = {
+        "single_seed_worst_p": effects["p_holm_worst"].max(),
+        "fewest_seeds_to_lose": int(effects["seeds_to_lose"].min()),
+    }
     factor = np.exp(effects["median_log_ratio"].abs())
     return seeds | {"smallest_factor": factor.min(), "largest_factor": factor.max()}
 
@@ -66,7 +89,9 @@ def every_seed_at_60(evidence):
 def often_at_20(evidence):
     rows = evidence.cells((20,), (0, 50))
     share = rows["frac_win"].where(rows["winner"] == "exp", 1 - rows["frac_win"])
-    pairs = pd.concat([stats.paired(evidence.runs("table").query("k == 20"), metric) for metric in stats.METRICS])
+    pairs = pd.concat(
+        [stats.paired(evidence.runs("table").query("k == 20"), metric) for metric in stats.METRICS]
+    )
     quartiles = pairs.groupby(["lambda_ic", "metric"])["log_ratio"].quantile([0.25, 0.75]).unstack()
     spread = np.exp(quartiles[0.75] - quartiles[0.25])
     told = f"exp wins in {span(100 * share, 0)}% of the seeds; the quartiles of the ratio are apart by a factor {span(spread, 1)}"
@@ -74,20 +99,38 @@ def often_at_20(evidence):
 
 
 def transitional(evidence):
-    wide = np.exp(evidence.cells((20, 30, 50, 60)).pivot(index="metric", columns="k", values="median_log_ratio"))
+    wide = np.exp(
+        evidence.cells((20, 30, 50, 60)).pivot(
+            index="metric", columns="k", values="median_log_ratio"
+        )
+    )
     low, high = wide[[20, 60]].min(axis=1), wide[[20, 60]].max(axis=1)
     between = [low[m] < wide.loc[m, k] < high[m] for m in wide.index for k in (30, 50)]
-    told = "; ".join(f"in {m} " + ", ".join(f"{ratio:.2f} at k = {k:g}" for k, ratio in row.items()) for m, row in wide.iterrows())
+    told = "; ".join(
+        f"in {m} " + ", ".join(f"{ratio:.2f} at k = {k:g}" for k, ratio in row.items())
+        for m, row in wide.iterrows()
+    )
     return graded(between, f"the median ratio linear/exp is {told}")
 
 
 def crossovers(evidence):
     count = {}
-    for model in ("adaptive", "fixed"):  # the adaptive model by median decides, the rest is told beside
+    for model in (
+        "adaptive",
+        "fixed",
+    ):  # the adaptive model by median decides, the rest is told beside
         rows = evidence.cells(tuple(range(60, 140, 10)), model=model).sort_values("k")
-        by_mean = pd.Series(np.where(rows["mean_linear"] < rows["mean_exp"], "linear", "exp"), rows.index)
-        count |= {f"{model} by {by}": _changes(winner, rows["metric"]) for by, winner in (("median", rows["winner"]), ("mean", by_mean))}
-    told = "; ".join(f"{case} " + ", ".join(f"{n} in {metric}" for metric, n in found.items()) for case, found in count.items())
+        by_mean = pd.Series(
+            np.where(rows["mean_linear"] < rows["mean_exp"], "linear", "exp"), rows.index
+        )
+        count |= {
+            f"{model} by {by}": _changes(winner, rows["metric"])
+            for by, winner in (("median", rows["winner"]), ("mean", by_mean))
+        }
+    told = "; ".join(
+        f"{case} " + ", ".join(f"{n} in {metric}" for metric, n in found.items())
+        for case, found in count.items()
+    )
     return graded(count["adaptive by median"] >= 2, f"number of changes from k = 60 to 130: {told}")
 
 
@@ -97,7 +140,9 @@ def _changes(winners, metrics):
 
 
 def same_without_penalty(evidence):
-    wide = evidence.cells(SIX_K, (0, 50)).pivot(index=["k", "metric"], columns="lambda_ic", values="winner")
+    wide = evidence.cells(SIX_K, (0, 50)).pivot(
+        index=["k", "metric"], columns="lambda_ic", values="winner"
+    )
     same = wide[0] == wide[50]
     verdict = "reproduced" if same.all() else "partly" if same.mean() > 0.5 else "not reproduced"
     return Finding(verdict, f"same winner in {same.sum()} of {len(same)} comparisons")
@@ -106,8 +151,16 @@ def same_without_penalty(evidence):
 def baseline_sensitivity(evidence):
     size = {}
     for model in ("baseline", "adaptive"):
-        size[model] = evidence.cells(SIX_K, model=model)["median_log_ratio"].abs().groupby(evidence.every["metric"]).median()
-    told = "; ".join(f"{model} " + ", ".join(f"{np.exp(v):.2f} in {metric}" for metric, v in sizes.items()) for model, sizes in size.items())
+        size[model] = (
+            evidence.cells(SIX_K, model=model)["median_log_ratio"]
+            .abs()
+            .groupby(evidence.every["metric"])
+            .median()
+        )
+    told = "; ".join(
+        f"{model} " + ", ".join(f"{np.exp(v):.2f} in {metric}" for metric, v in sizes.items())
+        for model, sizes in size.items()
+    )
     return graded(size["baseline"] > size["adaptive"], f"typical factor between the gates: {told}")
 
 
@@ -116,15 +169,27 @@ def kernel_predicts(evidence):
     found = evidence.numbers
     if "kernel_predicts" not in found:
         raise NotTestable("notebook 05 has not been run")
-    if found["kernel_predicts"] == "open" or found["kernel_pairs"] < found["kernel_pairs_needed"] or found["kernel_fewest_seeds"] < 10:
-        raise NotTestable(f"{found['kernel_pairs']} of {found['kernel_pairs_needed']} pairs of runs, {found['kernel_fewest_seeds']} seeds per k at least")
+    if (
+        found["kernel_predicts"] == "open"
+        or found["kernel_pairs"] < found["kernel_pairs_needed"]
+        or found["kernel_fewest_seeds"] < 10
+    ):
+        raise NotTestable(
+            f"{found['kernel_pairs']} of {found['kernel_pairs_needed']} pairs of runs, {found['kernel_fewest_seeds']} seeds per k at least"
+        )
     told = f"{found['kernel_clear']} of {found['kernel_asked']} quantities and moments go with the winner over all k, {found['kernel_strong']} as strongly as the rule asks, "
     told += f"{found['kernel_clear_within_k']} within k; k alone is right in {100 * found['kernel_by_k_alone']:.0f}% of {found['kernel_pairs']} pairs"
-    verdict = {"yes": "reproduced", "unclear": "undecided", "no": "not reproduced"}[found["kernel_predicts"]]
+    verdict = {"yes": "reproduced", "unclear": "undecided", "no": "not reproduced"}[
+        found["kernel_predicts"]
+    ]
     return Finding(verdict, told)
 
 
 def coverage(runs):
     """How many of the runs are there, as the subject of a sentence."""
     done = (runs["status"] != "missing").sum()
-    return f"all {done:,} distinct runs" if done == len(runs) else f"only {done:,} of the {len(runs):,} distinct runs"
+    return (
+        f"all {done:,} distinct runs"
+        if done == len(runs)
+        else f"only {done:,} of the {len(runs):,} distinct runs"
+    )

@@ -2,12 +2,29 @@
 
 import numpy as np
 
-from .figures import COLUMN, GATE_COLOURS, METRICS, NOTE, ONE, PURPLE, RED, SKY, STIFFNESS, panels, shades
+from .figures import (
+    COLUMN,
+    GATE_COLOURS,
+    METRICS,
+    NOTE,
+    ONE,
+    PURPLE,
+    RED,
+    SKY,
+    STIFFNESS,
+    panels,
+    shades,
+)
 from .grids import FOUR_K
 from .spec import RunSpec
 from .stats import LEVEL
 
-OPTIMISERS = {"SGD": "s", "Adam": "o", "Levenberg–Marquardt": "^", "floor": "_"}  # marker of each, and of the best that the ansatz could do
+OPTIMISERS = {
+    "SGD": "s",
+    "Adam": "o",
+    "Levenberg–Marquardt": "^",
+    "floor": "_",
+}  # marker of each, and of the best that the ansatz could do
 QUESTIONS = {  # as in the table of contrasts → the same in two lines, and what circle and square are where a stiffness has two points
     "amplitude: original, changed": ("amplitude:\noriginal, changed", "○ exp  □ linear"),
     "shape: straight, saturating": ("shape: straight,\nsaturating", "○ 10  □ 1"),
@@ -34,7 +51,12 @@ def ten_gates(runs, gates):
             colour = RED if gate.startswith("linear") else PURPLE if "scale" in gate else SKY
             axis.plot(error, np.full(len(error), y), "|", color=colour, markersize=5)
             axis.plot(error.median(), y, "o", color="black", markersize=2.5)
-        axis.set(xscale="log", title=f"$k={k}$", xlabel=METRICS["rel_l2_u"], ylim=(len(gates) - 0.5, -0.5))
+        axis.set(
+            xscale="log",
+            title=f"$k={k}$",
+            xlabel=METRICS["rel_l2_u"],
+            ylim=(len(gates) - 0.5, -0.5),
+        )
         axis.set_xticks([0.02, 0.1, 0.5, 2], ["0.02", "0.1", "0.5", "2"])
     axes[0, 0].set_yticks(range(len(gates)), [formula(gate) for gate in gates])
     note = f"Strokes: single seeds (n = {runs['seed'].nunique()}); dots: median. Red: straight; blue: saturating at 1; purple: saturating at 10."
@@ -47,10 +69,17 @@ def alpha_curves(runs):
     figure, ((axis,),) = panels(1, 1, width=COLUMN, height=2.3)
     alphas = sorted(set(runs["alpha"]))
     for k, shade in shades(sorted(set(runs["k"]))).items():
-        band = runs[runs["k"] == k].groupby("alpha")["rel_l2_u"].quantile([0.25, 0.5, 0.75]).unstack()
+        band = (
+            runs[runs["k"] == k].groupby("alpha")["rel_l2_u"].quantile([0.25, 0.5, 0.75]).unstack()
+        )
         axis.fill_between(band.index, band[0.25], band[0.75], color=shade, alpha=0.2, linewidth=0)
         axis.plot(band.index, band[0.5], color=shade, marker="o", label=f"$k={k}$")
-    axis.set(xscale="log", yscale="log", xlabel="$α$ of the gate $1-e^{-αt}$ [1/s]", ylabel=METRICS["rel_l2_u"])
+    axis.set(
+        xscale="log",
+        yscale="log",
+        xlabel="$α$ of the gate $1-e^{-αt}$ [1/s]",
+        ylabel=METRICS["rel_l2_u"],
+    )
     axis.set_xticks(alphas, [f"{alpha:g}" for alpha in alphas])
     axis.minorticks_off()
     axis.set_yticks([0.02, 0.05, 0.1, 0.2], ["0.02", "0.05", "0.1", "0.2"])
@@ -65,15 +94,33 @@ def optimiser_errors(errors):
     for axis, (gate, colour) in zip(axes[0], GATE_COLOURS.items()):
         for method, mark in OPTIMISERS.items():
             curve = errors[method].xs(gate, level="gate")
-            axis.plot(curve.index, curve, mark, color="black" if method == "floor" else colour, linestyle=":", linewidth=0.6, markersize=4)
-        axis.set(yscale="log", title=f"{gate} gate, {formula(gate)}", xlabel=STIFFNESS, xscale="log")
+            axis.plot(
+                curve.index,
+                curve,
+                mark,
+                color="black" if method == "floor" else colour,
+                linestyle=":",
+                linewidth=0.6,
+                markersize=4,
+            )
+        axis.set(
+            yscale="log", title=f"{gate} gate, {formula(gate)}", xlabel=STIFFNESS, xscale="log"
+        )
         axis.set_xticks(ks, ks)
         axis.minorticks_off()
     axes[0, 0].set_ylabel(f"{METRICS['rel_l2_u']}, median")
     names = {method: method.replace("floor", "best head") for method in OPTIMISERS}
-    handles = [axes[0, 1].plot([], [], mark, color="0.3", markersize=4, label=names[method])[0] for method, mark in OPTIMISERS.items()]
+    handles = [
+        axes[0, 1].plot([], [], mark, color="0.3", markersize=4, label=names[method])[0]
+        for method, mark in OPTIMISERS.items()
+    ]
     axes[0, 1].legend(handles=handles, loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.supxlabel("Adaptive model, ten seeds at most; best head: least squares with the learned frequencies.", x=0.01, ha="left", **NOTE)
+    figure.supxlabel(
+        "Adaptive model, ten seeds at most; best head: least squares with the learned frequencies.",
+        x=0.01,
+        ha="left",
+        **NOTE,
+    )
     return figure
 
 
@@ -85,11 +132,26 @@ def all_contrasts(table):
         rows = table[table["question"] == question].sort_values("k", kind="stable")
         marks = rows.groupby("k").cumcount().map({0: "o", 1: "s"})
         for shift, row, mark in zip(np.linspace(-0.35, 0.35, len(rows)), rows.itertuples(), marks):
-            look = {"color": shade[row.k], "markerfacecolor": shade[row.k] if row.p_holm < LEVEL else "white"}
-            axis.errorbar(x + shift, row.ratio, [[row.ratio - row.low], [row.high - row.ratio]], fmt=mark, **look, markersize=3, elinewidth=0.8)
+            look = {
+                "color": shade[row.k],
+                "markerfacecolor": shade[row.k] if row.p_holm < LEVEL else "white",
+            }
+            axis.errorbar(
+                x + shift,
+                row.ratio,
+                [[row.ratio - row.low], [row.high - row.ratio]],
+                fmt=mark,
+                **look,
+                markersize=3,
+                elinewidth=0.8,
+            )
     axis.axhline(1, **ONE)
     axis.set(yscale="log", ylabel="ratio of errors, second / first")
-    axis.set_xticks(range(len(QUESTIONS)), [f"{lines}\n{points}" for lines, points in QUESTIONS.values()], fontsize=6.5)
+    axis.set_xticks(
+        range(len(QUESTIONS)),
+        [f"{lines}\n{points}" for lines, points in QUESTIONS.values()],
+        fontsize=6.5,
+    )
     handles = [axis.plot([], [], "o", color=shade[k], label=f"$k={k}$")[0] for k in FOUR_K]
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
     return figure

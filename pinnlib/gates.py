@@ -69,7 +69,13 @@ class Linear(_Positive):
     @property
     def formula(self):
         parts = round(1 / self.scale)
-        return "t" if self.scale == 1 else f"t/{parts}" if self.scale < 1 and abs(parts * self.scale - 1) < 1e-12 else f"{self.scale:g}t"
+        return (
+            "t"
+            if self.scale == 1
+            else f"t/{parts}"
+            if self.scale < 1 and abs(parts * self.scale - 1) < 1e-12
+            else f"{self.scale:g}t"
+        )
 
 
 @dataclass(frozen=True)
@@ -108,15 +114,42 @@ def check_admissible(gate, horizon):
     with torch.enable_grad():
         t = torch.linspace(0, horizon, 10_001, dtype=torch.float64, requires_grad=True)
         told = gate.jet(t)
-        tensors = len(told) == 3 and all(isinstance(order, torch.Tensor) and order.shape == t.shape for order in told)
-        check("gate", str(gate), tensors, "a gate whose jet is three torch tensors, each as long as the times it is given")
-        true = [torch.autograd.grad(order.sum(), t, retain_graph=True)[0] if order.requires_grad else torch.zeros_like(t) for order in told[:2]]
+        tensors = len(told) == 3 and all(
+            isinstance(order, torch.Tensor) and order.shape == t.shape for order in told
+        )
+        check(
+            "gate",
+            str(gate),
+            tensors,
+            "a gate whose jet is three torch tensors, each as long as the times it is given",
+        )
+        true = [
+            torch.autograd.grad(order.sum(), t, retain_graph=True)[0]
+            if order.requires_grad
+            else torch.zeros_like(t)
+            for order in told[:2]
+        ]
     g, slope, second = (order.detach() for order in told)
     check("gate", str(gate), g[0] == 0, f"zero at t=0, but g(0)={float(g[0]):.3g}")
     check("gate", str(gate), slope[0] != 0, "of non-zero slope at t=0, but g'(0)=0")
     finite = all(bool(torch.isfinite(order).all()) for order in (g, slope, second))
-    check("gate", str(gate), finite, f"finite on [0, {horizon}], and so its first and second derivative")
-    check("gate", str(gate), bool((g[1:] * torch.sign(slope[0]) > 0).all()), f"free of zeros on (0, {horizon}]")
+    check(
+        "gate",
+        str(gate),
+        finite,
+        f"finite on [0, {horizon}], and so its first and second derivative",
+    )
+    check(
+        "gate",
+        str(gate),
+        bool((g[1:] * torch.sign(slope[0]) > 0).all()),
+        f"free of zeros on (0, {horizon}]",
+    )
     for name, given, right in zip(("first", "second"), (slope, second), true):
         off = ((given - right).abs() > 1e-6 * (right.abs() + right.abs().mean())) & right.isfinite()
-        check("gate", str(gate), not off.any(), f"a gate whose {name} derivative is that which automatic differentiation finds")
+        check(
+            "gate",
+            str(gate),
+            not off.any(),
+            f"a gate whose {name} derivative is that which automatic differentiation finds",
+        )

@@ -18,7 +18,9 @@ def product(a, b):
     return Jet(
         a.value * b.value,
         torch.addcmul(a.value * b.first, a.first, b.value),
-        torch.addcmul(torch.addcmul(a.value * b.second, a.first, b.first, value=2), a.second, b.value),
+        torch.addcmul(
+            torch.addcmul(a.value * b.second, a.first, b.first, value=2), a.second, b.value
+        ),
     )
 
 
@@ -26,4 +28,6 @@ def softplus(a):
     """y = log(1 + e^a):  y' = σ a',  y'' = σ a'' + σ(1 − σ) a'²."""
     sigma = torch.sigmoid(a.value)
     slope = sigma * a.first
-    return Jet(torch.nn.functional.softplus(a.value), slope, sigma * a.second + slope * (a.first - slope))
+    return Jet(
+        torch.nn.functional.softplus(a.value), slope, sigma * a.second + slope * (a.first - slope)
+    )

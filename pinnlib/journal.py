@@ -73,9 +73,15 @@ class Journal:
         """Good records by key; the damaged ones are named in a warning and left out."""
         good, damaged, foreign = self.scan()
         if damaged:
-            warnings.warn(f"damaged records left out: {_places(damaged)}; a sweep sets them aside and trains them again", stacklevel=2)
+            warnings.warn(
+                f"damaged records left out: {_places(damaged)}; a sweep sets them aside and trains them again",
+                stacklevel=2,
+            )
         if foreign:
-            warnings.warn(f"records with settings that this version does not know, left alone: {_places(foreign)}", stacklevel=2)
+            warnings.warn(
+                f"records with settings that this version does not know, left alone: {_places(foreign)}",
+                stacklevel=2,
+            )
         return good
 
     @contextlib.contextmanager
@@ -89,8 +95,12 @@ class Journal:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 lock.seek(0)
-                raise JournalError(f"another sweep, process {lock.read() or 'unknown'}, is writing to {self.folder}; wait for it or stop it, then start again") from None
-            with contextlib.suppress(OSError):  # who holds it is told as a courtesy, which a full disk may spare us
+                raise JournalError(
+                    f"another sweep, process {lock.read() or 'unknown'}, is writing to {self.folder}; wait for it or stop it, then start again"
+                ) from None
+            with contextlib.suppress(
+                OSError
+            ):  # who holds it is told as a courtesy, which a full disk may spare us
                 os.truncate(lock.fileno(), 0)
                 os.write(lock.fileno(), str(os.getpid()).encode())
             yield Writer(self)
@@ -110,12 +120,19 @@ class Writer:
         if damaged:
             self.journal.aside.parent.mkdir(exist_ok=True)
             with open(self.journal.aside, "a", encoding="utf-8") as aside:
-                aside.writelines(f"{path.name}:{number}: {line.rstrip()}\n" for path, number, line in damaged)
+                aside.writelines(
+                    f"{path.name}:{number}: {line.rstrip()}\n" for path, number, line in damaged
+                )
                 _to_disk(aside)
             for path in {path for path, _, _ in damaged}:
                 bad = {number for p, number, _ in damaged if p == path}
-                with path.open(encoding="utf-8", errors="replace", newline="\n") as lines, open(f"{path}.new", "w", encoding="utf-8") as new:
-                    new.writelines(line for number, line in enumerate(lines, 1) if number not in bad)
+                with (
+                    path.open(encoding="utf-8", errors="replace", newline="\n") as lines,
+                    open(f"{path}.new", "w", encoding="utf-8") as new,
+                ):
+                    new.writelines(
+                        line for number, line in enumerate(lines, 1) if number not in bad
+                    )
                     _to_disk(new)
                 os.replace(f"{path}.new", path)
 
@@ -164,4 +181,6 @@ def _clear_errors(folder):
     try:
         yield
     except OSError as error:
-        raise JournalError(f"cannot write to {folder}: {error.strerror or error}; the records already there are intact") from error
+        raise JournalError(
+            f"cannot write to {folder}: {error.strerror or error}; the records already there are intact"
+        ) from error

@@ -7,18 +7,27 @@ import numpy as np
 import torch
 
 BLOCK = 512  # points at a time: what a block touches stays in the first-level cache
-OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
+OPTIONS = {
+    "nogil": True,
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": {"contract", "reassoc", "nsz"},
+}
 
 
 def _circle(dtype, terms):
     """Polynomials in y² for sin(πy)/y and cos(πy) on |y| ≤ 1/2, highest power first."""
     kinds = (lambda s: np.sinc(np.sqrt(s)) * math.pi, lambda s: np.cos(math.pi * np.sqrt(s)))
     fits = (np.polynomial.Chebyshev.interpolate(f, terms - 1, domain=[0, 0.25]) for f in kinds)
-    return [tuple(map(dtype, fit.convert(kind=np.polynomial.Polynomial).coef[::-1])) for fit in fits]
+    return [
+        tuple(map(dtype, fit.convert(kind=np.polynomial.Polynomial).coef[::-1])) for fit in fits
+    ]
 
 
 @numba.njit(inline="always")
-def _sincos(turns, times, sine, cosine, one, two, s, c):  # global and not a closure: Numba's cache on disk would never be hit otherwise
+def _sincos(
+    turns, times, sine, cosine, one, two, s, c
+):  # global and not a closure: Numba's cache on disk would never be hit otherwise
     for j in range(times.size):
         y = turns * times[j]
         y = y - np.rint(y)
@@ -53,7 +62,11 @@ def _fourier(dtype, terms):
                     for k in range(components):
                         a, b = weight[run, k, i], weight[run, k, n + i]
                         wa, wb, wwa, wwb = w * a, w * b, w * w * a, w * w * b
-                        u0, u1, u2 = value[run, k, start:], first[run, k, start:], second[run, k, start:]
+                        u0, u1, u2 = (
+                            value[run, k, start:],
+                            first[run, k, start:],
+                            second[run, k, start:],
+                        )
                         for j in range(times.size):
                             u0[j] += a * s[j] + b * c[j]
                             u1[j] += wa * c[j] - wb * s[j]
@@ -74,14 +87,20 @@ def _fourier(dtype, terms):
                     _sincos(w * turn, times, sine, cosine, one, two, s, c)
                     for k in range(components):
                         a, b = weight[run, k, i], weight[run, k, n + i]
-                        g0, g1, g2 = bar0[run, k, start:], bar1[run, k, start:], bar2[run, k, start:]
+                        g0, g1, g2 = (
+                            bar0[run, k, start:],
+                            bar1[run, k, start:],
+                            bar2[run, k, start:],
+                        )
                         sum_a = sum_b = sum_w = zero
                         for j in range(times.size):
                             p, h = a * s[j] + b * c[j], a * c[j] - b * s[j]
                             bar_p, bar_h = g0[j] - ww * g2[j], w * g1[j]
                             sum_a += bar_p * s[j] + bar_h * c[j]
                             sum_b += bar_p * c[j] - bar_h * s[j]
-                            sum_w += times[j] * (bar_p * h - bar_h * p) + g1[j] * h - two * w * g2[j] * p
+                            sum_w += (
+                                times[j] * (bar_p * h - bar_h * p) + g1[j] * h - two * w * g2[j] * p
+                            )
                         bar_weight[run, k, i] += sum_a
                         bar_weight[run, k, n + i] += sum_b
                         bar_omega[run, i] += sum_w
@@ -99,7 +118,11 @@ def _tanh(dtype):
     @numba.njit(**OPTIONS)
     def forward(y_all, a1_all, a2_all, h1_all, h2_all):  # y comes as σ(2a) and leaves as tanh a
         for start in range(0, y_all.size, BLOCK):
-            y, a1, a2 = y_all[start : start + BLOCK], a1_all[start : start + BLOCK], a2_all[start : start + BLOCK]
+            y, a1, a2 = (
+                y_all[start : start + BLOCK],
+                a1_all[start : start + BLOCK],
+                a2_all[start : start + BLOCK],
+            )
             h1, h2 = h1_all[start : start + BLOCK], h2_all[start : start + BLOCK]
             for i in range(y.size):
                 y[i] = two * y[i] - one
@@ -109,10 +132,20 @@ def _tanh(dtype):
                 h2[i] = (one - y[i] * y[i]) * (a2[i] - two * y[i] * a1[i] * a1[i])
 
     @numba.njit(**OPTIONS)
-    def backward(y_all, a1_all, a2_all, bar0_all, bar1_all, bar2_all):  # in place: what is read last is overwritten last
+    def backward(
+        y_all, a1_all, a2_all, bar0_all, bar1_all, bar2_all
+    ):  # in place: what is read last is overwritten last
         for start in range(0, y_all.size, BLOCK):
-            y, a1, a2 = y_all[start : start + BLOCK], a1_all[start : start + BLOCK], a2_all[start : start + BLOCK]
-            bar0, bar1, bar2 = bar0_all[start : start + BLOCK], bar1_all[start : start + BLOCK], bar2_all[start : start + BLOCK]
+            y, a1, a2 = (
+                y_all[start : start + BLOCK],
+                a1_all[start : start + BLOCK],
+                a2_all[start : start + BLOCK],
+            )
+            bar0, bar1, bar2 = (
+                bar0_all[start : start + BLOCK],
+                bar1_all[start : start + BLOCK],
+                bar2_all[start : start + BLOCK],
+            )
             for i in range(y.size):
                 d = one - y[i] * y[i]
                 through_d = bar1[i] * a1[i] + bar2[i] * (a2[i] - two * y[i] * a1[i] * a1[i])
@@ -141,11 +174,15 @@ def _tanh(dtype):
             row, b0, b1, b2 = y[j], bar0[j], bar1[j], bar2[j]
             for i in range(w.size):  # ∂/∂a of all three streams, into bar0
                 d, yw = one - row[i] * row[i], row[i] * w[i]
-                b0[i] = d * (b0[i] - two * b1[i] * yw + two * b2[i] * w[i] * (two * row[i] * yw - d * w[i]))
+                b0[i] = d * (
+                    b0[i] - two * b1[i] * yw + two * b2[i] * w[i] * (two * row[i] * yw - d * w[i])
+                )
             for i in range(w.size):
                 bar_b[i] += b0[i]
             for i in range(w.size):
-                bar_w[i] += t[j] * b0[i] + (one - row[i] * row[i]) * (b1[i] - four * b2[i] * row[i] * w[i])
+                bar_w[i] += t[j] * b0[i] + (one - row[i] * row[i]) * (
+                    b1[i] - four * b2[i] * row[i] * w[i]
+                )
 
     return forward, backward, first_forward, first_backward
 
@@ -187,7 +224,10 @@ class TanhNetwork(torch.autograd.Function):
         for run in range(t.shape[0]):
             slope = weights[0][run, :, 0].contiguous()
             a, h = None, t.new_empty(3, t.shape[1], len(slope))
-            torch.sigmoid(torch.addcmul(2 * biases[0][run], t[run, :, None], slope, value=2, out=h[0]), out=h[0])
+            torch.sigmoid(
+                torch.addcmul(2 * biases[0][run], t[run, :, None], slope, value=2, out=h[0]),
+                out=h[0],
+            )
             first_forward(*(x.numpy() for x in (h[0], slope, h[1], h[2])))
             for weight, bias in zip(weights[1:], biases[1:]):
                 ctx.streams.append((a, h))
@@ -218,5 +258,7 @@ class TanhNetwork(torch.autograd.Function):
                 if i > 1:
                     backward(*(x.view(-1).numpy() for x in (h[0], a[1], a[2], *bar)))
             slope, bar_slope = weights[0][run, :, 0].contiguous(), bar_weights[0][run].view(-1)
-            first_backward(*(x.numpy() for x in (h[0], slope, t[run], *bar, bar_slope, bar_biases[0][run])))
+            first_backward(
+                *(x.numpy() for x in (h[0], slope, t[run], *bar, bar_slope, bar_biases[0][run]))
+            )
         return None, *(x for pair in zip(bar_weights, bar_biases) for x in pair)

@@ -20,7 +20,9 @@ def digest(path):
         data = "\0".join(f"{p.name} {digest(p)}" for p in files).encode()
     elif path.suffix == ".ipynb":
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        data = "\0".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code").encode()
+        data = "\0".join(
+            "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
+        ).encode()
     else:
         data = path.read_bytes()
     return hashlib.sha256(data).hexdigest()[:16]
@@ -34,7 +36,11 @@ def relative(path):
 def stale(manifest):
     """Why the outputs of a manifest are not current: a list of sentences, empty if they are."""
     reasons = []
-    for part, verb in (("code", "changed"), ("read", "changed"), ("written", "altered since it was made")):
+    for part, verb in (
+        ("code", "changed"),
+        ("read", "changed"),
+        ("written", "altered since it was made"),
+    ):
         for name, known in manifest[part].items():
             now = digest(ROOT / name)
             if now != known:
@@ -46,12 +52,23 @@ def status(folder, notebooks):
     """Name → reasons, for every numbered notebook and the paper; None stands for: current."""
     found, late = {}, {}  # late: file → the stale notebook that writes it
     paper = [PAPER] * (notebooks.parent / "paper" / "main.tex").exists()
-    for name in [*(notebook.stem for notebook in sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))), *paper]:
+    for name in [
+        *(notebook.stem for notebook in sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))),
+        *paper,
+    ]:
         path = folder / f"{name}.json"
         manifest = json.loads(path.read_text()) if path.exists() else {"read": {}, "written": {}}
         reasons = stale(manifest) if path.exists() else ["never run: no manifest"]
-        inherited = {late[file] for file in late for read in manifest["read"] if file == read or file.startswith(f"{read}/")}
-        reasons += [f"reads what {other} writes, which is out of date" for other in sorted(inherited - {name})]
+        inherited = {
+            late[file]
+            for file in late
+            for read in manifest["read"]
+            if file == read or file.startswith(f"{read}/")
+        }
+        reasons += [
+            f"reads what {other} writes, which is out of date"
+            for other in sorted(inherited - {name})
+        ]
         late |= dict.fromkeys(manifest["written"] if reasons else (), name)
         found[name] = reasons or None
     return found
@@ -61,7 +78,12 @@ def committed(here):
     """Whether the results in the repository are those of the last commit, in words, for a machine of the kind `here`; "" where git cannot tell."""
     if shutil.which("git") is None:
         return ""
-    asked = subprocess.run(["git", "status", "--porcelain", "--", "data", "figures", "paper"], cwd=ROOT, capture_output=True, text=True)
+    asked = subprocess.run(
+        ["git", "status", "--porcelain", "--", "data", "figures", "paper"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     changed = len(asked.stdout.splitlines())
     told = "data/, figures/ and paper/ are the committed ones, byte for byte"
     differ = f"files in data/, figures/ and paper/ that are not as committed: {changed} (git status names them)"
@@ -79,5 +101,9 @@ def report():
         for reason in reasons or ():
             print(f"    {reason}")
     late = [notebook for notebook, reasons in found.items() if reasons]
-    print("everything is current (build/ is not looked at)" if not late else f"./run_all.sh makes them anew: {', '.join(late)}")
+    print(
+        "everything is current (build/ is not looked at)"
+        if not late
+        else f"./run_all.sh makes them anew: {', '.join(late)}"
+    )
     return int(bool(late))

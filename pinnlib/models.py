@@ -60,8 +60,17 @@ class Fourier(Trunk):
 
     def __post_init__(self):
         super().__post_init__()
-        ok = isinstance(self.bands, (tuple, list)) and self.bands and all(map(self._is_band, self.bands))
-        check("bands", self.bands, ok, "a tuple of (low, high, count) with 0 < low <= high and a whole count >= 1")
+        ok = (
+            isinstance(self.bands, (tuple, list))
+            and self.bands
+            and all(map(self._is_band, self.bands))
+        )
+        check(
+            "bands",
+            self.bands,
+            ok,
+            "a tuple of (low, high, count) with 0 < low <= high and a whole count >= 1",
+        )
         bands = tuple((float(low), float(high), int(count)) for low, high, count in self.bands)
         object.__setattr__(self, "bands", bands)
 
@@ -77,19 +86,33 @@ class Fourier(Trunk):
 
     def shapes(self, components):
         n = len(self.start)
-        return {"weight": (components, 2 * n), "bias": (components,)} | ({"raw": (n,)} if self.trainable else {})
+        return {"weight": (components, 2 * n), "bias": (components,)} | (
+            {"raw": (n,)} if self.trainable else {}
+        )
 
     def initial(self, components, generator):
-        weight = 0.01 * torch.randn(components, 2 * len(self.start), generator=generator, dtype=torch.float64)
-        return {"weight": weight, "bias": torch.zeros(components), "raw": torch.from_numpy(inverse_softplus(self.start))}
+        weight = 0.01 * torch.randn(
+            components, 2 * len(self.start), generator=generator, dtype=torch.float64
+        )
+        return {
+            "weight": weight,
+            "bias": torch.zeros(components),
+            "raw": torch.from_numpy(inverse_softplus(self.start)),
+        }
 
     def frequencies(self, parameters):
         if self.trainable:
             return torch.nn.functional.softplus(parameters["raw"])
-        return torch.tensor(self.start, dtype=parameters["weight"].dtype).expand(len(parameters["weight"]), -1)
+        return torch.tensor(self.start, dtype=parameters["weight"].dtype).expand(
+            len(parameters["weight"]), -1
+        )
 
     def jet(self, parameters, t):
-        return Jet(*FourierSeries.apply(parameters["weight"], parameters["bias"], self.frequencies(parameters), t))
+        return Jet(
+            *FourierSeries.apply(
+                parameters["weight"], parameters["bias"], self.frequencies(parameters), t
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -130,8 +153,12 @@ class MLP(Trunk):
     def initial(self, components, generator):
         blocks, bound = {}, None
         for name, shape in self.shapes(components).items():
-            bound = 1 / math.sqrt(shape[1]) if name.startswith("weight") else bound  # bias: that of its weight
-            blocks[name] = torch.empty(shape, dtype=torch.float32).uniform_(-bound, bound, generator=generator)
+            bound = (
+                1 / math.sqrt(shape[1]) if name.startswith("weight") else bound
+            )  # bias: that of its weight
+            blocks[name] = torch.empty(shape, dtype=torch.float32).uniform_(
+                -bound, bound, generator=generator
+            )
         return blocks
 
     def jet(self, parameters, t):
@@ -143,7 +170,10 @@ MODELS = {kind.name: kind for kind in (MLP, FixedFourier, AdaptiveFourier)}
 
 def to_latent(system, q):
     """The latent variables (ρ, θ) of states q (components, …): what r = r_min + softplus(ρ) takes back to r."""
-    rows = [inverse_softplus(row - system.floor) if positive else row for row, positive in zip(np.asarray(q, dtype=float), system.positive)]
+    rows = [
+        inverse_softplus(row - system.floor) if positive else row
+        for row, positive in zip(np.asarray(q, dtype=float), system.positive)
+    ]
     return np.stack(rows)
 
 
@@ -155,14 +185,19 @@ class Ansatz:
 
     def __init__(self, trunk, gate, system, positions, dtype, velocities=None):
         self.trunk, self.gate, self.system = trunk, gate, system
-        self.start = torch.tensor(to_latent(system, np.transpose(positions)).T, dtype=dtype)[:, :, None]  # (runs, components, 1)
+        self.start = torch.tensor(to_latent(system, np.transpose(positions)).T, dtype=dtype)[
+            :, :, None
+        ]  # (runs, components, 1)
         self.drift = None if velocities is None else self._drift(np.transpose(velocities), dtype)
 
     def _drift(self, velocities, dtype):
         """Latent velocity at the start over g'(0): dr/dρ is σ(ρ₀)."""
         slope = self.gate.jet(torch.zeros(1, dtype=torch.float64)).first.item()
         sigma = torch.sigmoid(self.start[:, :, 0].double()).numpy().T
-        rows = [v / s if positive else v for v, s, positive in zip(velocities, sigma, self.system.positive)]
+        rows = [
+            v / s if positive else v
+            for v, s, positive in zip(velocities, sigma, self.system.positive)
+        ]
         return torch.tensor(np.stack(rows, axis=1) / slope, dtype=dtype)[:, :, None]
 
     def frame(self, t):
@@ -170,12 +205,16 @@ class Ansatz:
         gate = Jet(*(g[:, None, :] for g in self.gate.jet(t)))
         if self.drift is None:
             return gate, Jet(self.start, 0.0, 0.0)
-        return product(gate, gate), Jet(self.start + self.drift * gate.value, self.drift * gate.first, self.drift * gate.second)
+        return product(gate, gate), Jet(
+            self.start + self.drift * gate.value, self.drift * gate.first, self.drift * gate.second
+        )
 
     def latent(self, theta, t):
         """(ρ̂, θ̂) and derivatives, each (runs, components, points)."""
         factor, added = self.frame(t)
-        gated = product(factor, self.trunk.jet(self.trunk.blocks(theta, len(self.system.components)), t))
+        gated = product(
+            factor, self.trunk.jet(self.trunk.blocks(theta, len(self.system.components)), t)
+        )
         if self.drift is None:
             return gated._replace(value=gated.value + added.value)
         return Jet(*(own + more for own, more in zip(gated, added)))

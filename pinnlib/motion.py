@@ -24,13 +24,26 @@ def small_motions(specs):
         system, (r, theta) = spec.dynamics, spec.reference.q
         omega = np.sqrt(k / system.m), np.sqrt(system.g / (system.L0 + system.m * system.g / k))
         rows.append([k, *omega, omega[0] / omega[1], r.max(), np.abs(theta).max()])
-    return pd.DataFrame(rows, columns=["k", "omega_r", "omega_theta", "ratio", "r_max", "theta_max"])
+    return pd.DataFrame(
+        rows, columns=["k", "omega_r", "omega_theta", "ratio", "r_max", "theta_max"]
+    )
 
 
 def continued(specs, horizon, step):
     """{k: the same motion to a longer horizon}, sampled every `step`; less strictly solved, since only its spectrum is asked for."""
     points = round(horizon / step) + 1
-    return {k: reference(s.dynamics, s.initial_position, s.initial_velocity, horizon, points, rtol=1e-8, atol=1e-10) for k, s in specs.items()}
+    return {
+        k: reference(
+            s.dynamics,
+            s.initial_position,
+            s.initial_velocity,
+            horizon,
+            points,
+            rtol=1e-8,
+            atol=1e-10,
+        )
+        for k, s in specs.items()
+    }
 
 
 def spectrum(signal, step):
@@ -46,17 +59,49 @@ def frequencies(specs, longer, step, top):
         q, v = longer[k].q, longer[k].v
         spectra = [spectrum(signal, step) for signal in (*q, *spec.dynamics.acceleration(q, v))]
         peaks = [omega[share.argmax()] for omega, share in spectra[: len(q)]]
-        rows.append([k, np.sqrt(k / spec.dynamics.m), *peaks, *(share[omega > top].sum() for omega, share in spectra)])
-    return pd.DataFrame(rows, columns=["k", "omega_r", "peak_r", "peak_theta", "above_r", "above_theta", "above_r_tt", "above_theta_tt"])
+        rows.append(
+            [
+                k,
+                np.sqrt(k / spec.dynamics.m),
+                *peaks,
+                *(share[omega > top].sum() for omega, share in spectra),
+            ]
+        )
+    return pd.DataFrame(
+        rows,
+        columns=[
+            "k",
+            "omega_r",
+            "peak_r",
+            "peak_theta",
+            "above_r",
+            "above_theta",
+            "above_r_tt",
+            "above_theta_tt",
+        ],
+    )
 
 
 def accuracy(specs, tolerances):
     """Per k and tolerance (the absolute one is a hundredth of it): the drift of the energy, and the largest difference to the last, tightest solution."""
     rows = []
     for k, s in specs.items():
-        solved = {rtol: reference(s.dynamics, s.initial_position, s.initial_velocity, s.horizon, rtol=rtol, atol=rtol / 100) for rtol in tolerances}
+        solved = {
+            rtol: reference(
+                s.dynamics,
+                s.initial_position,
+                s.initial_velocity,
+                s.horizon,
+                rtol=rtol,
+                atol=rtol / 100,
+            )
+            for rtol in tolerances
+        }
         tightest = solved[tolerances[-1]].q
-        rows += [[k, rtol, solution.energy_drift, np.abs(solution.q - tightest).max()] for rtol, solution in solved.items()]
+        rows += [
+            [k, rtol, solution.energy_drift, np.abs(solution.q - tightest).max()]
+            for rtol, solution in solved.items()
+        ]
     return pd.DataFrame(rows, columns=["k", "rtol", "energy_drift", "difference"])
 
 
@@ -78,10 +123,15 @@ def plane(specs):
     """The path of the mass, its start (dot) and its equilibrium (cross)."""
     figure, axes = panels(1, len(specs), height=2.05, sharey=True, sharex=True)
     for axis, (k, spec), colour in zip(axes[0], specs.items(), shades(specs).values()):
-        system, (x, y) = spec.dynamics, spec.dynamics.path(spec.reference.q, spec.reference.v).values()
+        system, (x, y) = (
+            spec.dynamics,
+            spec.dynamics.path(spec.reference.q, spec.reference.v).values(),
+        )
         axis.plot(x, y, color=colour, linewidth=0.7)
         axis.plot(x[0], y[0], "o", color="black", zorder=3)
-        axis.plot(0, -system.L0 - system.m * system.g / k, "+", color="black", markersize=6, zorder=3)
+        axis.plot(
+            0, -system.L0 - system.m * system.g / k, "+", color="black", markersize=6, zorder=3
+        )
         axis.set(title=f"$k={k:g}$", aspect="equal", xlabel="$x$ [m]")
     axes[0, 0].set_ylabel("$y$ [m]")
     return figure
@@ -104,11 +154,22 @@ def spectra(specs, longer, step, start):
     """Spectra of r and θ over the trunk's starting frequencies (ticks on top); dotted: the spring's own; grey: beyond the highest of the trunk's."""
     figure, axes = panels(len(specs), 1, height=0.45 + 0.85 * len(specs), sharex=True, sharey=True)
     for axis, (k, spec) in zip(axes[:, 0], specs.items()):
-        for component, label, line, colour in zip(longer[k].q, ("$r$", r"$\theta$"), ("-", "--"), (BLUE, ORANGE)):
-            axis.semilogy(*spectrum(component, step), line, color=colour, label=label, linewidth=0.9)
+        for component, label, line, colour in zip(
+            longer[k].q, ("$r$", r"$\theta$"), ("-", "--"), (BLUE, ORANGE)
+        ):
+            axis.semilogy(
+                *spectrum(component, step), line, color=colour, label=label, linewidth=0.9
+            )
         axis.axvline(np.sqrt(k / spec.dynamics.m), **DOTTED)
         axis.axvspan(start.max(), 30, color="0.93", zorder=0)
-        axis.eventplot(start, lineoffsets=0.95, linelengths=0.1, linewidths=0.6, colors="0.3", transform=axis.get_xaxis_transform())
+        axis.eventplot(
+            start,
+            lineoffsets=0.95,
+            linelengths=0.1,
+            linewidths=0.6,
+            colors="0.3",
+            transform=axis.get_xaxis_transform(),
+        )
         axis.set(ylabel=f"$k={k:g}$", xlim=(0, 30), ylim=(1e-12, 10), yticks=[1e-10, 1e-5, 1])
     axes[-1, 0].set_xlabel(r"angular frequency $\omega$ [rad/s]")
     figure.supylabel("share of the power", fontsize=7.5)
@@ -119,11 +180,27 @@ def spectra(specs, longer, step, start):
 def above_trunk(table, top, resonant):
     """The shares of `frequencies` above `top` against k; the vertical line is the 1:2 resonance."""
     figure, ((axis,),) = panels(1, 1, width=4.9, height=2.4)
-    names = {"above_r": "$r$", "above_theta": r"$\theta$", "above_r_tt": r"$\ddot r$", "above_theta_tt": r"$\ddot\theta$"}
-    for (column, label), line, colour in zip(names.items(), ("o-", "s--", "^-", "D--"), (BLUE, ORANGE, GREEN, PURPLE)):
-        axis.semilogy(table["k"], table[column], line, color=colour, label=label, markerfacecolor="white" if "--" in line else colour)
+    names = {
+        "above_r": "$r$",
+        "above_theta": r"$\theta$",
+        "above_r_tt": r"$\ddot r$",
+        "above_theta_tt": r"$\ddot\theta$",
+    }
+    for (column, label), line, colour in zip(
+        names.items(), ("o-", "s--", "^-", "D--"), (BLUE, ORANGE, GREEN, PURPLE)
+    ):
+        axis.semilogy(
+            table["k"],
+            table[column],
+            line,
+            color=colour,
+            label=label,
+            markerfacecolor="white" if "--" in line else colour,
+        )
     axis.axvline(resonant, **DOTTED)
-    axis.annotate(" 1:2 resonance", (resonant, 0.04), xycoords=("data", "axes fraction"), fontsize=6.5)
+    axis.annotate(
+        " 1:2 resonance", (resonant, 0.04), xycoords=("data", "axes fraction"), fontsize=6.5
+    )
     axis.set(xlabel=STIFFNESS, ylabel=f"power above {top:g} rad/s (share)", xticks=table["k"])
     figure.legend(loc="outside right center")
     return figure
@@ -132,10 +209,21 @@ def above_trunk(table, top, resonant):
 def tolerances(table, resonant):
     """What `accuracy` found, against k: difference to the tightest solution, drift of the energy; thick: the tolerance used; dotted: the resonance."""
     figure, axes = panels(1, 2, height=2.3, sharex=True)
-    for (rtol, rows), colour, marker in zip(table.groupby("rtol", sort=False), shades(table["rtol"].unique()).values(), "os^D"):
+    for (rtol, rows), colour, marker in zip(
+        table.groupby("rtol", sort=False), shades(table["rtol"].unique()).values(), "os^D"
+    ):
         for axis, column in zip(axes[0], ("difference", "energy_drift")):
-            values = rows[column].where(rows[column] > 0)  # the tightest does not differ from itself
-            axis.semilogy(rows["k"], values, marker + "-", color=colour, label=f"rtol {rtol:.0e}", linewidth=2 if rtol == RTOL else 0.9)
+            values = rows[column].where(
+                rows[column] > 0
+            )  # the tightest does not differ from itself
+            axis.semilogy(
+                rows["k"],
+                values,
+                marker + "-",
+                color=colour,
+                label=f"rtol {rtol:.0e}",
+                linewidth=2 if rtol == RTOL else 0.9,
+            )
     for axis, label in zip(axes[0], ("largest difference [m, rad]", "energy drift (relative)")):
         axis.axvline(resonant, **DOTTED)
         axis.set(xlabel=STIFFNESS, xticks=table["k"].unique()[::2], ylabel=label)

@@ -19,7 +19,12 @@ def check(field, value, ok, allowed):
 def is_number(value):
     """True for a finite real number, NumPy's included, that is not a bool."""
     try:
-        return (type(value) is float or isinstance(value, numbers.Real)) and value is not True and value is not False and math.isfinite(value)
+        return (
+            (type(value) is float or isinstance(value, numbers.Real))
+            and value is not True
+            and value is not False
+            and math.isfinite(value)
+        )
     except OverflowError:  # a whole number beyond any float
         return False
 
@@ -31,7 +36,11 @@ def is_whole(value, least):
 
 def real_fields(thing):
     """The fields of a dataclass that are real numbers, by their annotation or their default."""
-    return [f for f in dataclasses.fields(thing) if f.type in (float, "float") or isinstance(f.default, float)]
+    return [
+        f
+        for f in dataclasses.fields(thing)
+        if f.type in (float, "float") or isinstance(f.default, float)
+    ]
 
 
 class Named:
@@ -40,12 +49,18 @@ class Named:
     name: str
 
     def __post_init__(self):
-        for f in real_fields(self):  # one form for equal numbers: alpha=2 and alpha=2.0 are the same object and the same text
+        for f in real_fields(
+            self
+        ):  # one form for equal numbers: alpha=2 and alpha=2.0 are the same object and the same text
             if is_number(getattr(self, f.name)):
                 object.__setattr__(self, f.name, float(getattr(self, f.name)) + 0.0)
 
     def __str__(self):
-        told = [f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self) if getattr(self, f.name) != f.default]
+        told = [
+            f"{f.name}={getattr(self, f.name)!r}"
+            for f in dataclasses.fields(self)
+            if getattr(self, f.name) != f.default
+        ]
         return self.name + (f"({', '.join(told)})" if told else "")
 
 
@@ -60,14 +75,31 @@ def lookup(field, registry, value):
         tree = ast.parse(value, mode="eval").body
         call = tree if isinstance(tree, ast.Call) else ast.Call(tree, [], [])
         arguments = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
-        readable = isinstance(call.func, ast.Name) and not call.args and None not in arguments and len(arguments) == len(call.keywords)
+        readable = (
+            isinstance(call.func, ast.Name)
+            and not call.args
+            and None not in arguments
+            and len(arguments) == len(call.keywords)
+        )
     except (SyntaxError, ValueError):
         readable = False
     check(field, value, readable and call.func.id in registry, known)
     kind = registry[call.func.id]
     name = getattr(kind, "name", None)
-    check(field, value, name == call.func.id, f"registered under its own name, {name!r}" if name else f"a class with a name: {kind.__name__} lacks `name = ...`")
+    check(
+        field,
+        value,
+        name == call.func.id,
+        f"registered under its own name, {name!r}"
+        if name
+        else f"a class with a name: {kind.__name__} lacks `name = ...`",
+    )
     fields = [f.name for f in dataclasses.fields(kind)]
     for argument in arguments:
-        check(field, value, argument in fields, f"{call.func.id} with arguments out of: {', '.join(fields) or 'none'}")
+        check(
+            field,
+            value,
+            argument in fields,
+            f"{call.func.id} with arguments out of: {', '.join(fields) or 'none'}",
+        )
     return kind(**arguments)

@@ -5,7 +5,9 @@ import torch
 
 from .named import check
 
-SINGLE = float(np.finfo(np.float32).eps)  # a direction weaker than this share of the strongest is lost in single-precision training
+SINGLE = float(
+    np.finfo(np.float32).eps
+)  # a direction weaker than this share of the strongest is lost in single-precision training
 GRID = np.linspace(0.1, 10, 100)  # times at which kernels are compared
 
 
@@ -15,7 +17,12 @@ def linearised(spec, parameters, times, of="residual"):
     One row of parameters per time, so that one backward pass serves all times.
     """
     t = torch.from_numpy(np.array(times, dtype=float, ndmin=1))
-    check("times", times, t.ndim == 1 and bool(torch.isfinite(t).all()), "a number or a list of finite numbers")
+    check(
+        "times",
+        times,
+        t.ndim == 1 and bool(torch.isfinite(t).all()),
+        "a number or a list of finite numbers",
+    )
     theta = torch.as_tensor(parameters).double().repeat(len(t), 1).requires_grad_()
     ansatz = spec.ansatz()
     jets = ansatz.jets(theta, t[:, None])
@@ -78,7 +85,9 @@ def summary(J, e, t):
         "condition": float(values[0] / values[rank - 1]),
         "effective_rank": effective_rank(values),
         "late_over_early": float(np.sqrt(np.mean(norm[~early] ** 2) / np.mean(norm[early] ** 2))),
-        "alignment": float(np.square(e.ravel() @ _rows(J)).sum() / (values[0] * np.square(e).sum())),
+        "alignment": float(
+            np.square(e.ravel() @ _rows(J)).sum() / (values[0] * np.square(e).sum())
+        ),
         "rate_late_over_early": _rate(J, e, ~early) / _rate(J, e, early),
     }
 
@@ -92,11 +101,19 @@ def _rate(J, e, part):
 def measure(spec, parameters, times=GRID):
     """The scalars of K, those of the balanced kernel (`balanced_…`), and the share of every block of parameters in the trace (`share_…`)."""
     J, e = linearised(spec, parameters, times)
-    weighted = {f"balanced_{name}": value for name, value in summary(*balanced(J, e), times).items()}
-    return summary(J, e, times) | weighted | {f"share_{name}": value for name, value in shares(spec, J).items()}
+    weighted = {
+        f"balanced_{name}": value for name, value in summary(*balanced(J, e), times).items()
+    }
+    return (
+        summary(J, e, times)
+        | weighted
+        | {f"share_{name}": value for name, value in shares(spec, J).items()}
+    )
 
 
 def shares(spec, J):
     """Block of parameters → its share of the trace of K (1 in sum); the frequencies of an adaptive trunk are `raw`."""
     squares = torch.from_numpy(np.square(_rows(J)).sum(axis=0) / np.square(J).sum())
-    return {name: float(block.sum()) for name, block in spec.trunk.blocks(squares[None], len(J)).items()}
+    return {
+        name: float(block.sum()) for name, block in spec.trunk.blocks(squares[None], len(J)).items()
+    }

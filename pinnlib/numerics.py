@@ -37,7 +37,15 @@ def fingerprint():
 def cpu():
     """The processor's name, as the system tells it."""
     path = Path("/proc/cpuinfo")
-    names = [line.split(":")[1].strip() for line in path.read_text().splitlines() if line.startswith("model name")] if path.exists() else []
+    names = (
+        [
+            line.split(":")[1].strip()
+            for line in path.read_text().splitlines()
+            if line.startswith("model name")
+        ]
+        if path.exists()
+        else []
+    )
     return names[0] if names else platform.processor() or platform.machine()
 
 
@@ -45,9 +53,15 @@ def cpu():
 def machine():
     """What decides which machine instructions run: processor model, vector width in use, versions of what compiles."""
     path = Path("/proc/cpuinfo")
-    facts = dict(line.split(":", 1) for line in path.read_text().split("\n\n")[0].splitlines()) if path.exists() else {}
+    facts = (
+        dict(line.split(":", 1) for line in path.read_text().split("\n\n")[0].splitlines())
+        if path.exists()
+        else {}
+    )
     facts = {name.strip(): value.strip() for name, value in facts.items()}
-    kind = "/".join(facts.get(name, "?") for name in ("vendor_id", "cpu family", "model", "stepping"))
+    kind = "/".join(
+        facts.get(name, "?") for name in ("vendor_id", "cpu family", "model", "stepping")
+    )
     return f"{kind} {torch.backends.cpu.get_cpu_capability()} torch {torch.__version__} numba {numba.__version__}"
 
 
@@ -61,8 +75,15 @@ def commit():
     git = ["git", "-C", ROOT]
     code, records = ["pinnlib", "paper/main.tex", "paper/references.bib"], ["data/records"]
     try:
-        head = subprocess.run([*git, "log", "-1", "--format=%h", "--abbrev=12", "--", *code, *records], capture_output=True, text=True, check=True)
-        changed = subprocess.run([*git, "status", "--porcelain", "--", *code], capture_output=True, text=True, check=True).stdout
+        head = subprocess.run(
+            [*git, "log", "-1", "--format=%h", "--abbrev=12", "--", *code, *records],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "--", *code], capture_output=True, text=True, check=True
+        ).stdout
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return head.stdout.strip() + "+" * bool(changed)

@@ -24,7 +24,15 @@ class Adam(Optimiser):
 
     def start(self, theta, lr):
         updates, first, second = torch.zeros(()), torch.zeros_like(theta), torch.zeros_like(theta)
-        settings = {"lr": lr, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.0, "amsgrad": False, "maximize": False}
+        settings = {
+            "lr": lr,
+            "beta1": 0.9,
+            "beta2": 0.999,
+            "eps": 1e-8,
+            "weight_decay": 0.0,
+            "amsgrad": False,
+            "maximize": False,
+        }
 
         @torch.no_grad()
         def step(gradient):
@@ -43,7 +51,12 @@ class Momentum(Optimiser):
 
     def __post_init__(self):
         super().__post_init__()
-        check("momentum", self.momentum, is_number(self.momentum) and 0 <= self.momentum < 1, "a number of [0, 1)")
+        check(
+            "momentum",
+            self.momentum,
+            is_number(self.momentum) and 0 <= self.momentum < 1,
+            "a number of [0, 1)",
+        )
 
     def start(self, theta, lr):
         velocity = torch.zeros_like(theta)

@@ -28,7 +28,11 @@ class Output:
     def __init__(self, notebook, parameters, output=""):
         self.notebook, self.parameters = notebook, {"output": output} | parameters
         self.root = ROOT / output
-        self.data, self.figures, self.records = self.root / "data", self.root / "figures", self.root / "data" / "records"
+        self.data, self.figures, self.records = (
+            self.root / "data",
+            self.root / "figures",
+            self.root / "data" / "records",
+        )
         if not parameters.get("train_missing") and not any(self.records.glob("*.jsonl")):
             self.records = RECORDS
         self._written, self._read = {}, {}
@@ -44,7 +48,9 @@ class Output:
         self.reads(self.records)
         records = Journal(self.records).load()
         if not any(spec.key in records for spec in specs):
-            raise Told(f"none of the {len(specs)} runs that this notebook asks for is on record in {relative(self.records)}: other seeds, steps or studies have to be trained first")
+            raise Told(
+                f"none of the {len(specs)} runs that this notebook asks for is on record in {relative(self.records)}: other seeds, steps or studies have to be trained first"
+            )
         return records
 
     def reads(self, *paths):
@@ -54,9 +60,17 @@ class Output:
     def figure(self, figure, name):
         """Save figures/<name>.png (for screens) and .pdf (for the paper), the same bytes for the same picture; a notebook shows it here."""
         source = f"notebooks/{self.notebook}.ipynb"
-        self._save(self.figures / f"{name}.png", lambda path: figure.savefig(path, metadata={"Source": source}))
-        figure.set_layout_engine("none")  # it stands where it has just been put: no need to solve for it again
-        self._save(self.figures / f"{name}.pdf", lambda path: figure.savefig(path, metadata={"CreationDate": None, "Subject": source}))
+        self._save(
+            self.figures / f"{name}.png",
+            lambda path: figure.savefig(path, metadata={"Source": source}),
+        )
+        figure.set_layout_engine(
+            "none"
+        )  # it stands where it has just been put: no need to solve for it again
+        self._save(
+            self.figures / f"{name}.pdf",
+            lambda path: figure.savefig(path, metadata={"CreationDate": None, "Subject": source}),
+        )
         if figure.canvas.manager is not None:
             show(figure)
 
@@ -67,8 +81,15 @@ class Output:
 
     def numbers(self, values):
         """Save data/numbers/<notebook>.json: the values that the paper's text quotes; "open" stands for what is not known."""
-        text = json.dumps({name: _quoted(value) for name, value in values.items()}, indent=1, sort_keys=True) + "\n"
-        self._save(self.data / "numbers" / f"{self.notebook}.json", lambda path: path.write_text(text))
+        text = (
+            json.dumps(
+                {name: _quoted(value) for name, value in values.items()}, indent=1, sort_keys=True
+            )
+            + "\n"
+        )
+        self._save(
+            self.data / "numbers" / f"{self.notebook}.json", lambda path: path.write_text(text)
+        )
 
     def wrote(self, path):
         """Declare a file that was written by other means."""
@@ -87,8 +108,16 @@ class Output:
     def close(self):
         """Write data/provenance/<notebook>.json, close the pictures and return the list of files written."""
         plt.close("all")
-        library = {Path(m.__file__).resolve() for name, m in sys.modules.items() if name.split(".")[0] == "pinnlib" and m.__file__}
-        code = {relative(path): digest(path) for path in sorted(library | {NOTEBOOKS / f"{self.notebook}.ipynb"}) if path.exists()}
+        library = {
+            Path(m.__file__).resolve()
+            for name, m in sys.modules.items()
+            if name.split(".")[0] == "pinnlib" and m.__file__
+        }
+        code = {
+            relative(path): digest(path)
+            for path in sorted(library | {NOTEBOOKS / f"{self.notebook}.ipynb"})
+            if path.exists()
+        }
         manifest = {
             "notebook": self.notebook,
             "parameters": self.parameters,

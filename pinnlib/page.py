@@ -38,4 +38,6 @@ def markdown(source):
 
 def page(notebook):
     """The HTML of the notebook in a file."""
-    return HTMLExporter(raw_template=TEMPLATE, filters={"markdown2html": markdown}).from_filename(str(notebook))[0]
+    return HTMLExporter(raw_template=TEMPLATE, filters={"markdown2html": markdown}).from_filename(
+        str(notebook)
+    )[0]

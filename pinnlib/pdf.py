@@ -14,8 +14,20 @@ from .numerics import commit
 from .paths import ROOT
 
 PAPER, PLACE = ROOT / "paper", ROOT / "build" / "pdf"
-INSTALL = ["apt-get", "install", "--no-install-recommends", "latexmk", "texlive-latex-extra", "texlive-fonts-recommended"]
-STILL = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1", "TZ": "UTC", "max_print_line": "1000"}  # no clock, no cut line
+INSTALL = [
+    "apt-get",
+    "install",
+    "--no-install-recommends",
+    "latexmk",
+    "texlive-latex-extra",
+    "texlive-fonts-recommended",
+]
+STILL = {
+    "SOURCE_DATE_EPOCH": "0",
+    "FORCE_SOURCE_DATE": "1",
+    "TZ": "UTC",
+    "max_print_line": "1000",
+}  # no clock, no cut line
 
 
 class PdfError(Told):
@@ -33,24 +45,46 @@ def install():
 
 def complaint(log):
     """The first error of a LaTeX log, with the line of the source it names, or the first reference that leads nowhere; else ""."""
-    error = re.search(r"^! (.*(?:\n(?!l\.\d).*){0,6}?)\n(l\.\d+.*)$", log, re.M) or re.search(r"^! (.*)()$", log, re.M)
+    error = re.search(r"^! (.*(?:\n(?!l\.\d).*){0,6}?)\n(l\.\d+.*)$", log, re.M) or re.search(
+        r"^! (.*)()$", log, re.M
+    )
     if error:
         return " ".join(f"{error[1].splitlines()[0]} {error[2]}".split())
-    undefined = re.search(r"^(?:LaTeX|Package natbib) Warning: (?:Reference|Citation).*undefined.*$", log, re.M)
+    undefined = re.search(
+        r"^(?:LaTeX|Package natbib) Warning: (?:Reference|Citation).*undefined.*$", log, re.M
+    )
     return undefined[0] if undefined else ""
 
 
 def overfull(log, points=2.0):
     """How many lines stick out by more than a reader would overlook."""
-    return sum(float(width) > points for width in re.findall(r"^Overfull \\hbox \(([\d.]+)pt too wide", log, re.M))
+    return sum(
+        float(width) > points
+        for width in re.findall(r"^Overfull \\hbox \(([\d.]+)pt too wide", log, re.M)
+    )
 
 
 def compile_pdf(source=PAPER, place=PLACE):
     """Build `source`/main.tex from nothing in `place`; returns (pdf, log) or raises PdfError."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    command = ["latexmk", "-norc", "-pdf", "-interaction=nonstopmode", "-halt-on-error", f"-outdir={place}", "main.tex"]
-    done = subprocess.run(command, cwd=source, env=os.environ | STILL, capture_output=True, text=True, errors="replace")
+    command = [
+        "latexmk",
+        "-norc",
+        "-pdf",
+        "-interaction=nonstopmode",
+        "-halt-on-error",
+        f"-outdir={place}",
+        "main.tex",
+    ]
+    done = subprocess.run(
+        command,
+        cwd=source,
+        env=os.environ | STILL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
     kept = place / "main.log"
     log = kept.read_text(errors="replace") if kept.exists() else done.stdout + done.stderr
     said = ["latexmk failed", *f"{done.stdout}\n{done.stderr}".split("\n")]
@@ -63,11 +97,19 @@ def compile_pdf(source=PAPER, place=PLACE):
 def _record():
     """data/provenance/paper.json: what the PDF was made from, by content, for ./run_all.sh status."""
     source = (PAPER / "main.tex").read_text(encoding="utf-8")
-    figures = [ROOT / "figures" / f"{name}.pdf" for name in re.findall(r"\\includegraphics\[[^\]]*\]\{([^}]*)\}", source)]
+    figures = [
+        ROOT / "figures" / f"{name}.pdf"
+        for name in re.findall(r"\\includegraphics\[[^\]]*\]\{([^}]*)\}", source)
+    ]
     read = [PAPER / "main.tex", PAPER / "references.bib", PAPER / "generated", *figures]
     parts = {"code": [Path(__file__).resolve()], "read": read, "written": [PAPER / "main.pdf"]}
-    told = {part: {relative(path): digest(path) for path in sorted(set(paths))} for part, paths in parts.items()}
-    text = json.dumps({"notebook": manifest.PAPER, "parameters": {}, "commit": commit()} | told, indent=1)
+    told = {
+        part: {relative(path): digest(path) for path in sorted(set(paths))}
+        for part, paths in parts.items()
+    }
+    text = json.dumps(
+        {"notebook": manifest.PAPER, "parameters": {}, "commit": commit()} | told, indent=1
+    )
     (ROOT / "data" / "provenance" / f"{manifest.PAPER}.json").write_text(text + "\n")
 
 

@@ -21,7 +21,15 @@ from .progress import HEADLESS
 # Profile → parameters for every notebook that has them. "paper" is the notebooks' own defaults.
 PROFILES = {
     "paper": {},
-    "smoke": {"output": "build/smoke", "seeds": 2, "steps": 20, "train_missing": True, "network_k": [20], "rounds": 1, "evaluations": 2},
+    "smoke": {
+        "output": "build/smoke",
+        "seeds": 2,
+        "steps": 20,
+        "train_missing": True,
+        "network_k": [20],
+        "rounds": 1,
+        "evaluations": 2,
+    },
 }
 CHAOS = """
 Trained on another kind of processor than the records of the repository, these runs have other last bits, and training turns them into other
@@ -50,16 +58,25 @@ def numbered(only=()):
 
 def own_parameters(notebook):
     """Name → default of a notebook's parameters."""
-    return {name: ast.literal_eval(told["default"]) for name, told in papermill.inspect_notebook(str(notebook)).items()}
+    return {
+        name: ast.literal_eval(told["default"])
+        for name, told in papermill.inspect_notebook(str(notebook)).items()
+    }
 
 
 def check_parameters(notebook, given):
     """Refuse a name that the notebook does not have, or a value of another type than its default's."""
     own = own_parameters(notebook)
     for name, value in given.items():
-        check(name, value, name in own, f"a parameter of {notebook.stem}, which has {', '.join(own)}")
+        check(
+            name, value, name in own, f"a parameter of {notebook.stem}, which has {', '.join(own)}"
+        )
         default, number = own[name], (int, float)
-        same = type(value) is type(default) or default is None or (type(default) is float and isinstance(value, number))
+        same = (
+            type(value) is type(default)
+            or default is None
+            or (type(default) is float and isinstance(value, number))
+        )
         check(name, value, same, f"of the type of its default {default!r} in {notebook.stem}")
 
 
@@ -68,8 +85,12 @@ def plan(profile="paper", only=(), fresh=False, study=None, **options):
     check("profile", profile, profile in PROFILES, f"one of {', '.join(PROFILES)}")
     shared = PROFILES[profile] | (FRESH if fresh else {})
     trains = shared.get("train_missing", False)
-    asked = {name: value for name, value in options.items() if value is not None} | ({"studies": [study]} if study and trains else {})
-    of_study = ("02", "03") if trains else ("03",)  # of the committed records, only the statistics: the rest would lose the other studies
+    asked = {name: value for name, value in options.items() if value is not None} | (
+        {"studies": [study]} if study and trains else {}
+    )
+    of_study = (
+        ("02", "03") if trains else ("03",)
+    )  # of the committed records, only the statistics: the rest would lose the other studies
     steps = []
     for notebook in numbered(only or (of_study if study else ())):
         own = own_parameters(notebook)
@@ -77,7 +98,12 @@ def plan(profile="paper", only=(), fresh=False, study=None, **options):
         check_parameters(notebook, given)
         steps.append((notebook, given))
     for name, value in asked.items():
-        check(name, value, any(name in given for _, given in steps), f"a parameter of one of {', '.join(n.stem for n, _ in steps)}")
+        check(
+            name,
+            value,
+            any(name in given for _, given in steps),
+            f"a parameter of one of {', '.join(n.stem for n, _ in steps)}",
+        )
     return steps
 
 
@@ -94,17 +120,31 @@ def run(steps, profile="paper", say=print):
         folder = place_of(parameters, profile)
         folder.mkdir(parents=True, exist_ok=True)
         executed, began = folder / notebook.name, time.monotonic()
-        say(f"[{i}/{len(steps)}] {notebook.stem}  {', '.join(f'{name}={value}' for name, value in parameters.items())}".rstrip())
+        say(
+            f"[{i}/{len(steps)}] {notebook.stem}  {', '.join(f'{name}={value}' for name, value in parameters.items())}".rstrip()
+        )
         try:
-            options = {"kernel_name": "python3", "progress_bar": False, "cwd": str(ROOT), "extra_arguments": KERNEL}
+            options = {
+                "kernel_name": "python3",
+                "progress_bar": False,
+                "cwd": str(ROOT),
+                "extra_arguments": KERNEL,
+            }
             papermill.execute_notebook(str(notebook), str(executed), parameters, **options)
         except PapermillExecutionError as error:
             where = f"{notebook.stem}, cell {error.cell_index + 1} (In [{error.exec_count}])"
-            raise PipelineError(f"{where}: {error.ename}: {error.evalue}\nthe executed notebook is kept: {relative(executed)}") from None
+            raise PipelineError(
+                f"{where}: {error.ename}: {error.evalue}\nthe executed notebook is kept: {relative(executed)}"
+            ) from None
         except DeadKernelError:
-            reached = sum(cell.get("execution_count") is not None for cell in nbformat.read(executed, as_version=4).cells)
+            reached = sum(
+                cell.get("execution_count") is not None
+                for cell in nbformat.read(executed, as_version=4).cells
+            )
             told = f"{notebook.stem}: its kernel died after In [{reached}] (out of memory?)"
-            raise PipelineError(f"{told}\nthe executed notebook is kept: {relative(executed)}") from None
+            raise PipelineError(
+                f"{told}\nthe executed notebook is kept: {relative(executed)}"
+            ) from None
         executed.with_suffix(".html").write_text(page(executed), encoding="utf-8")
         done.append((notebook, executed, parameters, time.monotonic() - began))
     return done
@@ -115,9 +155,16 @@ def save_back(done):
     for notebook, executed, *_ in done:
         book = nbformat.read(executed, as_version=4)
         if any("injected-parameters" in cell.metadata.get("tags", []) for cell in book.cells):
-            raise PipelineError(f"{notebook.stem} was run with other parameters than its own: not saved")
-        book.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}, "language_info": {"name": "python"}}
-        book, _ = CoalesceStreamsPreprocessor().preprocess(book, {})  # in how many pieces a print arrives is chance
+            raise PipelineError(
+                f"{notebook.stem} was run with other parameters than its own: not saved"
+            )
+        book.metadata = {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        }
+        book, _ = CoalesceStreamsPreprocessor().preprocess(
+            book, {}
+        )  # in how many pieces a print arrives is chance
         for cell in book.cells:
             cell.metadata = {"tags": cell.metadata.tags} if cell.metadata.get("tags") else {}
         nbformat.write(book, f"{notebook}.new")
@@ -129,17 +176,34 @@ def beside_published(done):
     for notebook, _, parameters, _ in done:
         if notebook.stem == "03_statistics":
             data = ROOT / parameters.get("output", "") / "data"
-            both = [pd.read_csv(data / f"statistics_beside_published{loss}.csv").dropna(subset="p_holm") for loss in ("", "_as_written")]
+            both = [
+                pd.read_csv(data / f"statistics_beside_published{loss}.csv").dropna(subset="p_holm")
+                for loss in ("", "_as_written")
+            ]
             table, loss = both[0], ""
             if table.empty:
                 table, loss = both[1], " under the loss of the paper's text"
             shown = table[["lambda_ic", "k", "metric"]].copy()
-            for name, digits in {"winner": "", "mean_exp": ".3f", "mean_linear": ".3f", "frac_win": ".2f", "p_holm": ".1e"}.items():
+            for name, digits in {
+                "winner": "",
+                "mean_exp": ".3f",
+                "mean_linear": ".3f",
+                "frac_win": ".2f",
+                "p_holm": ".1e",
+            }.items():
                 shown[name] = table[name].map(f"{{:{digits}}}".format)
                 shown[f"{name} (paper)"] = table[f"{name}_published"].map(f"{{:{digits}}}".format)
-            shown["p_holm (paper)"] = table["p_holm_is_bound"].map({True: "<", False: ""}) + shown["p_holm (paper)"]
-            tiny, trained = "steps" in parameters, any((data / "records").glob("*.jsonl")) and data != ROOT / "data"
-            said, note = " (of tiny runs, which mean nothing)" * tiny, CHAOS * (trained and not tiny)
+            shown["p_holm (paper)"] = (
+                table["p_holm_is_bound"].map({True: "<", False: ""}) + shown["p_holm (paper)"]
+            )
+            tiny, trained = (
+                "steps" in parameters,
+                any((data / "records").glob("*.jsonl")) and data != ROOT / "data",
+            )
+            said, note = (
+                " (of tiny runs, which mean nothing)" * tiny,
+                CHAOS * (trained and not tiny),
+            )
             return f"\nPaired tests of the two gates{loss}, ours{said} beside the paper's:\n{shown.to_string(index=False)}\n{note}"
     return ""
 
@@ -148,7 +212,18 @@ def summary(done, pdf):
     """What was made, where, and how long it took."""
     lines = []
     for notebook, executed, parameters, seconds in done:
-        manifest = ROOT / parameters.get("output", "") / "data" / "provenance" / f"{notebook.stem}.json"
+        manifest = (
+            ROOT / parameters.get("output", "") / "data" / "provenance" / f"{notebook.stem}.json"
+        )
         written = json.loads(manifest.read_text())["written"]
-        lines.append(f"{notebook.stem:<24} {seconds:6.1f} s   {len(written):3d} files   {relative(executed.with_suffix('.html'))}")
-    return "\n".join([beside_published(done), *lines, f"PDF: {pdf}", f"total {sum(seconds for *_, seconds in done):.0f} s"])
+        lines.append(
+            f"{notebook.stem:<24} {seconds:6.1f} s   {len(written):3d} files   {relative(executed.with_suffix('.html'))}"
+        )
+    return "\n".join(
+        [
+            beside_published(done),
+            *lines,
+            f"PDF: {pdf}",
+            f"total {sum(seconds for *_, seconds in done):.0f} s",
+        ]
+    )

@@ -20,7 +20,13 @@ LEFT, BELOW = 0.6, 0.46  # inches beside and below an axis, for its labels
 REFERENCE = {"color": "0.78", "linewidth": 2.2, "solid_capstyle": "round"}
 LABELS = {"r": "length $r$ [m]", "theta": r"angle $\theta$ [rad]"}
 PENALTY = r"$\lambda_\mathrm{{IC}}$ = {:g}"
-SETTING = {"k": "$k$ = {:g} N/m", "lambda_ic": PENALTY, "loss": "{} loss", "seed": "seed {}", "steps": "{:,} updates"}
+SETTING = {
+    "k": "$k$ = {:g} N/m",
+    "lambda_ic": PENALTY,
+    "loss": "{} loss",
+    "seed": "seed {}",
+    "steps": "{:,} updates",
+}
 TIME = "time $t$ [s]"
 
 
@@ -60,12 +66,26 @@ def before_training(spec, gates=("exp", "linear"), seeds=5):
     colours = shades(range(seeds))
     figure, (left, free, *gated) = _sheet(2 + len(gates), top=0.25)
     for (model, gate), look in styles([spec.model], gates).items():
-        left.plot(t, dataclasses.replace(spec, gate=gate).gating.jet(t).value, **look | {"marker": None, "color": "black"}, label=gate)
+        left.plot(
+            t,
+            dataclasses.replace(spec, gate=gate).gating.jet(t).value,
+            **look | {"marker": None, "color": "black"},
+            label=gate,
+        )
     for seed, colour in colours.items():
-        theta, look = initial_parameters(dataclasses.replace(spec, seed=seed)).double(), {"color": colour, "linewidth": 0.8}
-        free.plot(t, spec.trunk.jet(spec.trunk.blocks(theta[None], n), t[None]).value[0, -1], **look)
+        theta, look = (
+            initial_parameters(dataclasses.replace(spec, seed=seed)).double(),
+            {"color": colour, "linewidth": 0.8},
+        )
+        free.plot(
+            t, spec.trunk.jet(spec.trunk.blocks(theta[None], n), t[None]).value[0, -1], **look
+        )
         for axis, gate in zip(gated, gates):
-            axis.plot(t, predict(dataclasses.replace(spec, gate=gate), theta.numpy(), t.numpy())[name], **look)
+            axis.plot(
+                t,
+                predict(dataclasses.replace(spec, gate=gate), theta.numpy(), t.numpy())[name],
+                **look,
+            )
     for axis, gate in zip(gated, gates):
         axis.plot(0, start, "o", color="black", clip_on=False, zorder=3)
         axis.set(title=f"gated: {gate}", ylabel=LABELS.get(name, name))
@@ -80,7 +100,11 @@ def before_training(spec, gates=("exp", "linear"), seeds=5):
 
 def label(spec, runs=()):
     """Model and gate of a run, and whatever else tells it from the other runs."""
-    differing = [form.format(getattr(spec, name)) for name, form in SETTING.items() if len({getattr(run, name) for run in runs}) > 1]
+    differing = [
+        form.format(getattr(spec, name))
+        for name, form in SETTING.items()
+        if len({getattr(run, name) for run in runs}) > 1
+    ]
     return ", ".join([spec.model, spec.gate, *differing])
 
 
@@ -91,10 +115,14 @@ def portrait(runs, problem=None):
     A Result without parameters (a network's record) shows its learning curve only.
     """
     runs = [runs] if isinstance(runs, Result) else list(runs)
-    check("runs", runs, runs or problem is not None, "at least one Result, unless a problem is given")
+    check(
+        "runs", runs, runs or problem is not None, "at least one Result, unless a problem is given"
+    )
     specs = [run.spec for run in runs] or [problem]
     names = specs[0].dynamics.components
-    figure, (path, *states, error, residual, sensitivity, frequencies, learning) = _sheet(6 + len(names), top=0.42)
+    figure, (path, *states, error, residual, sensitivity, frequencies, learning) = _sheet(
+        6 + len(names), top=0.42
+    )
     for spec in {(s.dynamics, s.initial_position, s.initial_velocity): s for s in specs}.values():
         _reference(spec, path, states)
     looks = _looks(specs, problem or specs[0])
@@ -114,13 +142,21 @@ def portrait(runs, problem=None):
         if not axis.lines:
             axis.set_yscale("linear")
             axis.set(xticks=[], yticks=[])
-            axis.text(0.5, 0.5, _lacking(axis is frequencies, runs), ha="center", va="center", color="0.4", transform=axis.transAxes)
+            axis.text(
+                0.5,
+                0.5,
+                _lacking(axis is frequencies, runs),
+                ha="center",
+                va="center",
+                color="0.4",
+                transform=axis.transAxes,
+            )
     _heading(figure, path, runs, specs, looks)
     return figure
 
 
 def _units(names, per=""):
-    """" [m, rad]", or nothing where the unit of a component is not known."""
+    """ " [m, rad]", or nothing where the unit of a component is not known."""
     units = [LABELS[name].partition("[")[2].rstrip("]") + per for name in names if name in LABELS]
     return f" [{', '.join(units)}]" if len(units) == len(names) else ""
 
@@ -140,16 +176,23 @@ def _reference(spec, path, states):
 
 def _looks(specs, first):
     """One look per run: as in every figure, but runs of one model apart in colour too, that of `first` its own."""
-    looks = styles([*dict.fromkeys(s.model for s in specs)], [*dict.fromkeys(s.gate for s in specs)])
+    looks = styles(
+        [*dict.fromkeys(s.model for s in specs)], [*dict.fromkeys(s.gate for s in specs)]
+    )
     chosen = [looks[s.model, s.gate] | {"marker": None} for s in specs]
     alike = {s.model for s in specs} == {first.model}
-    return [look | {"color": RED} if alike and s != first else look for s, look in zip(specs, chosen)]
+    return [
+        look | {"color": RED} if alike and s != first else look for s, look in zip(specs, chosen)
+    ]
 
 
 def _motion(run, look, path, states, error, residual, sensitivity, frequencies):
     spec, ref, system = run.spec, run.spec.reference, run.spec.dynamics
     table = run.predict(ref.t)
-    q, v, r = (table[[form.format(name) for name in system.components]].to_numpy().T for form in ("{}", "{}_t", "residual_{}"))
+    q, v, r = (
+        table[[form.format(name) for name in system.components]].to_numpy().T
+        for form in ("{}", "{}_t", "residual_{}")
+    )
     path.plot(*system.path(q, v).values(), **look)
     for axis, component in zip(states, q):
         axis.plot(ref.t, component, **look)
@@ -161,7 +204,14 @@ def _motion(run, look, path, states, error, residual, sensitivity, frequencies):
     if run.frequencies is not None:
         initial = dataclasses.replace(run, parameters=initial_parameters(spec).numpy()).frequencies
         frequencies.axhline(0, **REFERENCE | {"linewidth": 1})
-        frequencies.plot(initial, run.frequencies - initial, "o", color=look["color"], markersize=3, markerfacecolor="none")
+        frequencies.plot(
+            initial,
+            run.frequencies - initial,
+            "o",
+            color=look["color"],
+            markersize=3,
+            markerfacecolor="none",
+        )
 
 
 def _whole(run):
@@ -171,32 +221,55 @@ def _whole(run):
 def _lacking(of_frequencies, runs):
     if not runs:
         return "not trained yet"
-    if of_frequencies and all(type(run.spec.trunk).frequencies is Trunk.frequencies for run in runs):
+    if of_frequencies and all(
+        type(run.spec.trunk).frequencies is Trunk.frequencies for run in runs
+    ):
         return "a trunk without\nfrequencies"
     return "diverged" if any(run.status != "ok" for run in runs) else "parameters\nnot on record"
 
 
 def _heading(figure, path, runs, specs, looks):
-    same = [form.format(getattr(specs[0], name)) for name, form in SETTING.items() if len({getattr(s, name) for s in specs}) == 1]
+    same = [
+        form.format(getattr(specs[0], name))
+        for name, form in SETTING.items()
+        if len({getattr(s, name) for s in specs}) == 1
+    ]
     if specs[0].system != RunSpec.system:
         same = [specs[0].system, *(text.removesuffix(" N/m") for text in same)]
-    lines = [path.plot([], [], **look, label=label(s, specs))[0] for s, look in zip(specs, looks) if runs]
+    lines = [
+        path.plot([], [], **look, label=label(s, specs))[0] for s, look in zip(specs, looks) if runs
+    ]
     handles, size = [path.lines[0], *lines], {"fontsize": 7.5, "title_fontsize": 7.5}
-    figure.legend(handles=handles, loc="upper center", ncols=len(handles), title=", ".join(same), borderaxespad=0.1, **size)
+    figure.legend(
+        handles=handles,
+        loc="upper center",
+        ncols=len(handles),
+        title=", ".join(same),
+        borderaxespad=0.1,
+        **size,
+    )
 
 
 def against_k(axis, frame, metric, chosen=()):
     """Every run a point, seeds side by side, and each cell's mean a line; `chosen` keys are ringed. Returns the frame and the points' x."""
     looks = styles([*dict.fromkeys(frame["model"])], [*dict.fromkeys(frame["gate"])])
     spacing = np.diff(np.unique(frame["k"])).min() if frame["k"].nunique() > 1 else 10.0
-    shifts = dict(zip(looks, (np.arange(len(looks)) + 0.5) / len(looks) - 0.5))  # each curve its own strip of the space around k
+    shifts = dict(
+        zip(looks, (np.arange(len(looks)) + 0.5) / len(looks) - 0.5)
+    )  # each curve its own strip of the space around k
     strip = frame["seed"] / (frame["seed"].max() + 1) * 0.7 / len(looks) - 0.35 / len(looks)
-    centre = frame["k"] + spacing * 0.9 * np.array([shifts[pair] for pair in zip(frame["model"], frame["gate"])])
+    centre = frame["k"] + spacing * 0.9 * np.array(
+        [shifts[pair] for pair in zip(frame["model"], frame["gate"])]
+    )
     frame = frame.assign(x=centre + spacing * 0.9 * strip, centre=centre)
     for pair, runs in frame.groupby(["model", "gate"], sort=False):
         look, means = looks[pair], runs.groupby("centre")[metric].mean()
         axis.plot(means.index, means, **look | {"marker": None})
-        axis.plot(runs["x"], runs[metric], **look | {"linestyle": "", "markersize": 3.2, "mew": 0.5, "alpha": 0.6})
+        axis.plot(
+            runs["x"],
+            runs[metric],
+            **look | {"linestyle": "", "markersize": 3.2, "mew": 0.5, "alpha": 0.6},
+        )
         axis.plot([], [], **look, label=", ".join(pair))
     ringed = frame[frame["key"].isin(chosen)]
     axis.plot(ringed["x"], ringed[metric], "o", markersize=9, markerfacecolor="none", color="black")
@@ -205,5 +278,10 @@ def against_k(axis, frame, metric, chosen=()):
         axis.axvspan(k - 0.45 * spacing, k + 0.45 * spacing, color="0.96", zorder=0)
     axis.set(xlabel=STIFFNESS, ylabel=METRICS[metric], xticks=ks)
     log_axis(axis, frame[metric].to_numpy(dtype=float))
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(looks)), title="points: single runs, side by side in the band of their k; lines: means over seeds; ringed: what the other tab shows")
+    axis.legend(
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=min(4, len(looks)),
+        title="points: single runs, side by side in the band of their k; lines: means over seeds; ringed: what the other tab shows",
+    )
     return frame

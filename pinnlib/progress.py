@@ -21,7 +21,9 @@ class Lines(tqdm):
 def progress_bar(total, progress=None, **options):
     """tqdm; `progress`: True or False to have it shown at once or not at all, wherever it goes."""
     headless = os.environ.get(HEADLESS)
-    live = headless is None and "ipykernel" in sys.modules  # a notebook with somebody in front of it
+    live = (
+        headless is None and "ipykernel" in sys.modules
+    )  # a notebook with somebody in front of it
     with told() as file:
         if live:
             from tqdm.notebook import tqdm as kind  # needs widgets, which nobody but a notebook has

@@ -28,9 +28,13 @@ def reference(system, position, velocity, horizon=10.0, points=2000, rtol=RTOL, 
     def right_hand_side(_, state):
         return np.concatenate([state[n:], system.acceleration(state[:n], state[n:])])
 
-    solution = solve_ivp(right_hand_side, (0, horizon), [*position, *velocity], "DOP853", t, rtol=rtol, atol=atol)
+    solution = solve_ivp(
+        right_hand_side, (0, horizon), [*position, *velocity], "DOP853", t, rtol=rtol, atol=atol
+    )
     if not solution.success:
-        raise RuntimeError(f"no reference solution for {system} from {position}, {velocity}: {solution.message}")
+        raise RuntimeError(
+            f"no reference solution for {system} from {position}, {velocity}: {solution.message}"
+        )
     q, v = solution.y[:n], solution.y[n:]
     energy = system.energy(q, v)
     for array in (t, q, v):

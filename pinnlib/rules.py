@@ -22,7 +22,11 @@ def score(table):
 
 def sizes(table):
     """Per `factor`: the median size of its effects on a logarithmic scale, and how many are significant."""
-    return table.assign(size=np.log(table["ratio"]).abs(), clear=sure(table) != 0).groupby("factor").agg({"size": "median", "clear": "sum"})
+    return (
+        table.assign(size=np.log(table["ratio"]).abs(), clear=sure(table) != 0)
+        .groupby("factor")
+        .agg({"size": "median", "clear": "sum"})
+    )
 
 
 def amplitude_or_shape(table):
@@ -39,7 +43,11 @@ def amplitude_or_shape(table):
 
 def never_beaten(table):
     """Those that lose none of their contrasts with the others significantly."""
-    return "open" if not _whole(table) else ", ".join(lost(table).loc[lambda count: count == 0].index) or "none"
+    return (
+        "open"
+        if not _whole(table)
+        else ", ".join(lost(table).loc[lambda count: count == 0].index) or "none"
+    )
 
 
 def changes(table, ks):
@@ -63,7 +71,9 @@ def helps(table):
     if not _whole(table):
         return "open"
     better, worse = score(table)
-    return "helps" if better >= 6 and not worse else "hurts" if worse >= 6 and not better else "mixed"
+    return (
+        "helps" if better >= 6 and not worse else "hurts" if worse >= 6 and not better else "mixed"
+    )
 
 
 def nearer(table):

@@ -30,7 +30,9 @@ def parts(spec, parameters, t, w):
     V, v = ntk.linearised(spec, parameters, [0.0], "velocity")
     inner, start = np.sqrt(spec.lambda_phys / len(t)) * w, np.sqrt(spec.lambda_ic / len(v))
     rows = (inner[:, :, None] * J).reshape(-1, J.shape[-1]), start * V[:, 0]
-    return np.concatenate(rows), np.concatenate([(inner * e).ravel(), start * (v[:, 0] - spec.initial_velocity)])
+    return np.concatenate(rows), np.concatenate(
+        [(inner * e).ravel(), start * (v[:, 0] - spec.initial_velocity)]
+    )
 
 
 def levenberg_marquardt(spec, rounds=6, evaluations=60):
@@ -45,14 +47,22 @@ def levenberg_marquardt(spec, rounds=6, evaluations=60):
     check("model", spec.model, len(theta) <= most, f"one with at most {most} parameters")
     for _ in range(rounds):
         w = weights(spec, ntk.linearised(spec, theta, t)[1])
-        at = lru_cache(maxsize=1)(lambda raw, w=w: parts(spec, np.frombuffer(raw).copy(), t, w))  # values and slopes are asked for in turn
-        values, slopes = (lambda x, i=i, at=at: at(x.tobytes())[i].copy() for i in (1, 0))  # MINPACK writes into what it is given
-        found = least_squares(values, theta, slopes, method="lm", x_scale="jac", max_nfev=evaluations)
+        at = lru_cache(maxsize=1)(
+            lambda raw, w=w: parts(spec, np.frombuffer(raw).copy(), t, w)
+        )  # values and slopes are asked for in turn
+        values, slopes = (
+            lambda x, i=i, at=at: at(x.tobytes())[i].copy() for i in (1, 0)
+        )  # MINPACK writes into what it is given
+        found = least_squares(
+            values, theta, slopes, method="lm", x_scale="jac", max_nfev=evaluations
+        )
         theta, used = found.x, used + found.nfev
         yield theta, used
 
 
-def outcomes(specs, rounds=(6,), evaluations=60, known=None, keep=lambda table: None, progress=None):
+def outcomes(
+    specs, rounds=(6,), evaluations=60, known=None, keep=lambda table: None, progress=None
+):
     """One row per run and number of rounds: the metrics of what Levenberg–Marquardt has found for the run by then, added to `known`, such a table.
 
     Runs that are in it after as many rounds are not minimised again. `keep` is given the table after every run, so that nothing is lost on the way.
@@ -64,11 +74,21 @@ def outcomes(specs, rounds=(6,), evaluations=60, known=None, keep=lambda table: 
     with progress_bar(len(todo) * max(rounds), progress, unit="round") as bar:
         for spec in todo:
             rows = []
-            for number, (theta, used) in enumerate(levenberg_marquardt(spec, max(rounds), evaluations), 1):
+            for number, (theta, used) in enumerate(
+                levenberg_marquardt(spec, max(rounds), evaluations), 1
+            ):
                 if number in rounds:
-                    rows.append(told[spec] | {"status": "ok", "rounds": number, "evaluations": used} | evaluate(spec, theta))
+                    rows.append(
+                        told[spec]
+                        | {"status": "ok", "rounds": number, "evaluations": used}
+                        | evaluate(spec, theta)
+                    )
                 bar.update()
-            table = pd.DataFrame(rows) if table.empty else pd.concat([table, pd.DataFrame(rows)], ignore_index=True)
+            table = (
+                pd.DataFrame(rows)
+                if table.empty
+                else pd.concat([table, pd.DataFrame(rows)], ignore_index=True)
+            )
             keep(table)
     return table
 
@@ -77,14 +97,30 @@ def known(path, seeds, rounds):
     """The table of `outcomes` at `path`, for so many seeds; refused if nothing in it went on for so many rounds."""
     table = pd.read_csv(path).astype({"k": int})
     there = sorted(set(table["rounds"]))
-    check("rounds", rounds, rounds in there, f"one of {', '.join(map(str, there))}, which are in {path.name}, unless what is missing is trained")
+    check(
+        "rounds",
+        rounds,
+        rounds in there,
+        f"one of {', '.join(map(str, there))}, which are in {path.name}, unless what is missing is trained",
+    )
     return table[table["seed"] < seeds]
 
 
 def of_the_gate_study(seeds, rounds, evaluations, known=None, keep=lambda table: None):
     """`outcomes` for notebook 06: both spectral trunks, the published gates, at most ten seeds; three of the adaptive go on for four times the rounds."""
-    cells = [(model, gate, k) for model in ("adaptive", "fixed") for gate in ("exp", "linear") for k in FOUR_K]
-    asked = [RunSpec(model=model, gate=gate, k=k, seed=seed) for model, gate, k in cells for seed in range(min(seeds, 10))]
+    cells = [
+        (model, gate, k)
+        for model in ("adaptive", "fixed")
+        for gate in ("exp", "linear")
+        for k in FOUR_K
+    ]
+    asked = [
+        RunSpec(model=model, gate=gate, k=k, seed=seed)
+        for model, gate, k in cells
+        for seed in range(min(seeds, 10))
+    ]
     few = [spec for spec in asked if spec.model == "adaptive" and spec.seed < 3]
     known = outcomes(few, (rounds, 2 * rounds, 4 * rounds), evaluations, known, keep)
-    return outcomes([spec for spec in asked if spec not in few], (rounds,), evaluations, known, keep)
+    return outcomes(
+        [spec for spec in asked if spec not in few], (rounds,), evaluations, known, keep
+    )

@@ -26,11 +26,23 @@ class Shelf:
     def find(self, spec):
         """The Result of a run, or None; a record that kept no parameters gives a Result whose parameters are None."""
         record = self.records.get(spec.key)
-        if spec in self.live or record is None or record["status"] == "failed" or not same_formulas(record):
+        if (
+            spec in self.live
+            or record is None
+            or record["status"] == "failed"
+            or not same_formulas(record)
+        ):
             return self.live.get(spec)
         if record["parameters"] is not None:
             return result_of(record)
-        return Result(spec, record["status"], record["metrics"], pd.DataFrame(record["history"]), None, record["seconds"])
+        return Result(
+            spec,
+            record["status"],
+            record["metrics"],
+            pd.DataFrame(record["history"]),
+            None,
+            record["seconds"],
+        )
 
     def whole(self, spec):
         """True if a run is finished and its parameters are at hand."""
@@ -45,7 +57,11 @@ class Shelf:
         where = f"Trained here in {run.seconds:.1f} s" if spec in self.live else "On record"
         if run.status != "ok":
             return f"{where}: {run.status}."
-        kept = "" if run.parameters is not None else " Its parameters are not kept: Train (minutes) makes its motion again."
+        kept = (
+            ""
+            if run.parameters is not None
+            else " Its parameters are not kept: Train (minutes) makes its motion again."
+        )
         return f"{where}: relative L² error {run.metrics['rel_l2_u']:.4f}, maximum error {run.metrics['max_ae_u']:.4f}.{kept}"
 
     def like(self, spec, models, gates):
@@ -56,6 +72,12 @@ class Shelf:
         rows = [
             {name: getattr(s, name) for name in VARIED} | {"key": s.key, "spec": s} | metrics
             for s, metrics in found.items()
-            if s.model in models and s.gate in gates and all(getattr(s, name) == getattr(spec, name) for name in rest)
+            if s.model in models
+            and s.gate in gates
+            and all(getattr(s, name) == getattr(spec, name) for name in rest)
         ]
-        return pd.DataFrame(rows, columns=[*VARIED, "key", "spec", *METRICS]).dropna().sort_values(list(VARIED), ignore_index=True)
+        return (
+            pd.DataFrame(rows, columns=[*VARIED, "key", "spec", *METRICS])
+            .dropna()
+            .sort_values(list(VARIED), ignore_index=True)
+        )

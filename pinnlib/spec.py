@@ -70,16 +70,36 @@ class RunSpec:
 
     def __new__(cls, *_, **given):
         for name in given:
-            check("field", name, name in cls.__dataclass_fields__, f"one of {', '.join(cls.__dataclass_fields__)}")
+            check(
+                "field",
+                name,
+                name in cls.__dataclass_fields__,
+                f"one of {', '.join(cls.__dataclass_fields__)}",
+            )
         return super().__new__(cls)
 
     def __post_init__(self):
-        check("system", self.system, not re.search(r"\bk *=", str(self.system)), "given without k, which is a field of its own")
-        for field, registry in (("model", MODELS), ("gate", GATES), ("optimiser", OPTIMISERS), ("system", SYSTEMS)):
+        check(
+            "system",
+            self.system,
+            not re.search(r"\bk *=", str(self.system)),
+            "given without k, which is a field of its own",
+        )
+        for field, registry in (
+            ("model", MODELS),
+            ("gate", GATES),
+            ("optimiser", OPTIMISERS),
+            ("system", SYSTEMS),
+        ):
             self._set(field, str(lookup(field, registry, getattr(self, field))))
         for field, known in (("loss", LOSSES), ("precision", PRECISIONS)):
             value = getattr(self, field)
-            check(field, value, isinstance(value, str) and value in known, f"one of {', '.join(known)}")
+            check(
+                field,
+                value,
+                isinstance(value, str) and value in known,
+                f"one of {', '.join(known)}",
+            )
         for field, (allowed, ok) in NUMBERS.items():
             value = getattr(self, field)
             check(field, value, is_number(value) and ok(value), f"a finite number {allowed}")
@@ -91,13 +111,24 @@ class RunSpec:
         system = self.dynamics
         for field in ("initial_position", "initial_velocity"):
             value = getattr(self, field)
-            ok = isinstance(value, (tuple, list)) and len(value) == len(system.components) and all(map(is_number, value))
+            ok = (
+                isinstance(value, (tuple, list))
+                and len(value) == len(system.components)
+                and all(map(is_number, value))
+            )
             check(field, value, ok, f"one finite number for each of {', '.join(system.components)}")
             self._set(field, tuple(float(x) + 0.0 for x in value))
         for name, start, positive in zip(system.components, self.initial_position, system.positive):
             ok = not positive or start > system.floor
-            check("initial_position", self.initial_position, ok, f"such that {name} > {system.floor}")
-        check("hard_velocity", self.hard_velocity, isinstance(self.hard_velocity, bool), "True or False")
+            check(
+                "initial_position", self.initial_position, ok, f"such that {name} > {system.floor}"
+            )
+        check(
+            "hard_velocity",
+            self.hard_velocity,
+            isinstance(self.hard_velocity, bool),
+            "True or False",
+        )
         check_admissible(self.gating, self.horizon)
 
     def _set(self, field, value):
@@ -126,7 +157,11 @@ class RunSpec:
     @property
     def key(self):
         """Hash of the settings that differ from the defaults: a field added later, at its default, leaves it as it is."""
-        told = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if getattr(self, f.name) != f.default}
+        told = {
+            f.name: getattr(self, f.name)
+            for f in dataclasses.fields(self)
+            if getattr(self, f.name) != f.default
+        }
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
@@ -140,10 +175,19 @@ class RunSpec:
 
 
 _own = inspect.signature(RunSpec.__init__)
-RunSpec.__signature__ = _own.replace(parameters=[*_own.parameters.values()][1:])  # what completion and tooltips show, rather than that of __new__
+RunSpec.__signature__ = _own.replace(
+    parameters=[*_own.parameters.values()][1:]
+)  # what completion and tooltips show, rather than that of __new__
 
 
 def ansatz_of(specs, system, dtype):
     """The ansatz of runs that differ in numbers only."""
     velocities = [spec.initial_velocity for spec in specs] if specs[0].hard_velocity else None
-    return Ansatz(specs[0].trunk, specs[0].gating, system, [spec.initial_position for spec in specs], dtype, velocities)
+    return Ansatz(
+        specs[0].trunk,
+        specs[0].gating,
+        system,
+        [spec.initial_position for spec in specs],
+        dtype,
+        velocities,
+    )

@@ -32,23 +32,33 @@ class Report:
     set_aside: str = ""
 
     def __str__(self):
-        lines = [f"{len(self.records)} of {self.requested} runs on record, {self.trained} of them trained now"]
+        lines = [
+            f"{len(self.records)} of {self.requested} runs on record, {self.trained} of them trained now"
+        ]
         if self.set_aside:
             lines.append(f"damaged and set aside: {self.set_aside}")
         for status in ("diverged", "failed"):
             runs = [r for r in self.records.values() if r["status"] == status]
             again = " (the next sweep tries them again)" if status == "failed" else ""
-            lines += [f"{status}: {len(runs)}{again}"] * bool(runs) + [f"  {r['key']}  {_told(r['spec'])}  {r.get('error', '')}" for r in runs]
+            lines += [f"{status}: {len(runs)}{again}"] * bool(runs) + [
+                f"  {r['key']}  {_told(r['spec'])}  {r.get('error', '')}" for r in runs
+            ]
         return "\n".join(lines)
 
 
 def _told(spec):
-    return " ".join(f"{name}={spec[name]}" for name in ("model", "gate", "k", "lambda_ic", "loss", "seed"))
+    return " ".join(
+        f"{name}={spec[name]}" for name in ("model", "gate", "k", "lambda_ic", "loss", "seed")
+    )
 
 
 def missing(specs, records, older=False):
     """The specs without a record: never trained or failed; with `older`, also those made by older numerics."""
-    on_record = {key for key, r in records.items() if r["status"] != "failed" and not (older and r["numerics"] < NUMERICS)}
+    on_record = {
+        key
+        for key, r in records.items()
+        if r["status"] != "failed" and not (older and r["numerics"] < NUMERICS)
+    }
     return [spec for spec in dict.fromkeys(specs) if spec.key not in on_record]
 
 
@@ -60,9 +70,14 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
     `folder`: where the records are kept. `progress`: True or False; by default a bar, or a line a minute where nobody watches.
     A script that uses several workers calls it under `if __name__ == "__main__":`.
     """
-    if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker that is starting imports the script that started it
+    if getattr(
+        multiprocessing.current_process(), "_inheriting", False
+    ):  # a worker that is starting imports the script that started it
         raise SweepError(GUARD)
-    specs, workers = list(dict.fromkeys([specs] if isinstance(specs, RunSpec) else specs)), os.cpu_count() if workers is None else workers
+    specs, workers = (
+        list(dict.fromkeys([specs] if isinstance(specs, RunSpec) else specs)),
+        os.cpu_count() if workers is None else workers,
+    )
     check("workers", workers, is_whole(workers, 1), "a whole number >= 1")
     with Journal(folder).writing() as journal:
         report = Report(len(specs), set_aside=journal.damaged)
@@ -74,18 +89,32 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
             pace = Pace(journal.records)
             parts = _in_order(batches(todo, max(hands, 1)), pace, max(hands, 1))
             with _bar(todo, pace, max(hands, 1), progress) as reached:
-                finished = on_cluster(client, parts, reached, elsewhere=bool(scheduler)) if client else here(parts, reached)
+                finished = (
+                    on_cluster(client, parts, reached, elsewhere=bool(scheduler))
+                    if client
+                    else here(parts, reached)
+                )
                 try:
                     for part, records in finished:
-                        check("records", [r["key"] for r in records], [r["key"] for r in records] == [s.key for s in part], "those asked for")
+                        check(
+                            "records",
+                            [r["key"] for r in records],
+                            [r["key"] for r in records] == [s.key for s in part],
+                            "those asked for",
+                        )
                         journal.append(records)
                         report.trained += len(records)
                 except KeyboardInterrupt:
                     kept, left = len(specs) - len(todo) + report.trained, len(todo) - report.trained
                     with told() as file:
-                        print(f"\nstopped: {report.trained} runs trained now, {kept} on record, {left} left; the same command goes on from here", file=file)
+                        print(
+                            f"\nstopped: {report.trained} runs trained now, {kept} on record, {left} left; the same command goes on from here",
+                            file=file,
+                        )
                     raise
-        report.records = {spec.key: journal.records[spec.key] for spec in specs if spec.key in journal.records}
+        report.records = {
+            spec.key: journal.records[spec.key] for spec in specs if spec.key in journal.records
+        }
     return report
 
 
@@ -93,7 +122,9 @@ def _in_order(parts, pace, hands):
     """The shortest batches first, and the first of every process cut: a sweep that is soon stopped has kept something."""
     parts = sorted(parts, key=pace.seconds)
     begin, later = parts[:hands], parts[hands:]
-    return [part[:FIRST] for part in begin] + [part[FIRST:] for part in begin if part[FIRST:]] + later
+    return (
+        [part[:FIRST] for part in begin] + [part[FIRST:] for part in begin if part[FIRST:]] + later
+    )
 
 
 def _check_formulas(specs, records):
@@ -101,11 +132,15 @@ def _check_formulas(specs, records):
     asked, made = {tuple(getattr(spec, name) for name in FORMULAS) for spec in specs}, {}
     for record in records.values():
         if record["status"] != "failed" and record["numerics"] == NUMERICS:
-            made.setdefault(tuple(record["spec"].get(name, getattr(RunSpec, name)) for name in FORMULAS), record)
+            made.setdefault(
+                tuple(record["spec"].get(name, getattr(RunSpec, name)) for name in FORMULAS), record
+            )
     for names, record in made.items():
         if names in asked and not same_formulas(record):
             what = ", ".join(f"{field} {name}" for field, name in zip(FORMULAS, names[:3]))
-            raise SweepError(f"the runs on record of {what} were made by another formula of one of these names; give the changed class a new name, or its runs another folder")
+            raise SweepError(
+                f"the runs on record of {what} were made by another formula of one of these names; give the changed class a new name, or its runs another folder"
+            )
 
 
 @contextlib.contextmanager
@@ -123,8 +158,12 @@ def _bar(todo, pace, hands, progress):
                 more = share - before
                 state[0] += len(part) * (int(share) - int(before))
                 done = (bar.n + pace.seconds(part) * more) / hands
-                slower = (bar.format_dict["elapsed"] + trusted) / (done + trusted)  # than the records, so far
-                state[2] = in_words((total / hands - done) * slower) if state[0] < len(todo) else "nothing"
+                slower = (bar.format_dict["elapsed"] + trusted) / (
+                    done + trusted
+                )  # than the records, so far
+                state[2] = (
+                    in_words((total / hands - done) * slower) if state[0] < len(todo) else "nothing"
+                )
                 bar.update(pace.seconds(part) * more)
 
         yield reached

@@ -66,14 +66,21 @@ class SpringPendulum(System):
         (r, theta), (r_t, theta_t) = q, v
         sin, cos = _math(theta).sin, _math(theta).cos
         return (
-            r * theta_t**2 - self.k / self.m * (r - self.L0) + self.g * cos(theta) - self.c_r / self.m * r_t,
+            r * theta_t**2
+            - self.k / self.m * (r - self.L0)
+            + self.g * cos(theta)
+            - self.c_r / self.m * r_t,
             -2 * r_t * theta_t / r - self.g / r * sin(theta) - self.c_theta * theta_t,
         )
 
     def energy(self, q, v):
         (r, theta), (r_t, theta_t) = q, v
         kinetic = self.m / 2 * (r_t**2 + (r * theta_t) ** 2)
-        return kinetic + self.k / 2 * (r - self.L0) ** 2 - self.m * self.g * r * _math(theta).cos(theta)
+        return (
+            kinetic
+            + self.k / 2 * (r - self.L0) ** 2
+            - self.m * self.g * r * _math(theta).cos(theta)
+        )
 
     def path(self, q, v):
         r, theta = q
@@ -86,4 +93,9 @@ SYSTEMS = {kind.name: kind for kind in (SpringPendulum,)}
 def stack(systems, dtype):
     """One system whose numbers are columns, (runs, 1), one row per system of the list."""
     kind = type(systems[0])
-    return kind(**{f.name: torch.tensor([[getattr(s, f.name)] for s in systems], dtype=dtype) for f in fields(kind)})
+    return kind(
+        **{
+            f.name: torch.tensor([[getattr(s, f.name)] for s in systems], dtype=dtype)
+            for f in fields(kind)
+        }
+    )

@@ -6,8 +6,12 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from ipykernel.zmqshell import ZMQInteractiveShell as Shell
 
-BREAK = re.compile(r"(?<=_)(?=[^<>]*</th>.*</thead>)", re.S)  # after an underscore in a head: wide tables then fit a narrow window
-POWER = re.compile(r'<td(?: style="([^"]*)")?(?=>[^<>]{0,20}\de-\d[^<>]{0,10}</td>)')  # 2.7e-05 in one piece, but not a sentence around it
+BREAK = re.compile(
+    r"(?<=_)(?=[^<>]*</th>.*</thead>)", re.S
+)  # after an underscore in a head: wide tables then fit a narrow window
+POWER = re.compile(
+    r'<td(?: style="([^"]*)")?(?=>[^<>]{0,20}\de-\d[^<>]{0,10}</td>)'
+)  # 2.7e-05 in one piece, but not a sentence around it
 CENTRE = ' style="text-align: center;"'
 LEFT = ' style="text-align: left;"'  # at every cell: a style sheet would be taken away from a notebook that is not trusted yet
 
@@ -22,7 +26,13 @@ def whole(values):
     """A column or an index of whole numbers as integers, anything else as it is."""
     if isinstance(values, pd.MultiIndex):
         return values.set_levels([whole(level) for level in values.levels])
-    numbers = values.dtype.kind == "f" and len(values) and values.notna().all() and (values % 1 == 0).all() and abs(values).max() < 1e9
+    numbers = (
+        values.dtype.kind == "f"
+        and len(values)
+        and values.notna().all()
+        and (values % 1 == 0).all()
+        and abs(values).max() < 1e9
+    )
     return values.astype(int) if numbers else values
 
 
@@ -36,8 +46,13 @@ def html(frame):
     told, most = frame._repr_html_(), pd.get_option("display.max_columns")
     if told is None or most and frame.shape[1] > most:  # columns are left out: it stays as it is
         return told
-    columns = [*(frame.index.get_level_values(i) for i in range(frame.index.nlevels)), *(frame.iloc[:, i] for i in range(frame.shape[1]))]
-    left = [place for place, values in enumerate(reversed(columns), 1) if wordy(values)]  # from the right: a repeated index has fewer cells
+    columns = [
+        *(frame.index.get_level_values(i) for i in range(frame.index.nlevels)),
+        *(frame.iloc[:, i] for i in range(frame.shape[1])),
+    ]
+    left = [
+        place for place, values in enumerate(reversed(columns), 1) if wordy(values)
+    ]  # from the right: a repeated index has fewer cells
 
     def align(row):
         head, *cells = re.split(r"(?=<t[hd]\b)", row[0])
@@ -47,7 +62,9 @@ def html(frame):
         return head + "".join(cells)
 
     told = re.sub(r"<tr.*?</tr>", align, told, flags=re.S).replace(' halign="left"', CENTRE)
-    return POWER.sub(lambda cell: f'<td style="{cell[1] or ""}white-space: nowrap;"', BREAK.sub("<wbr>", told))
+    return POWER.sub(
+        lambda cell: f'<td style="{cell[1] or ""}white-space: nowrap;"', BREAK.sub("<wbr>", told)
+    )
 
 
 def show(figure):

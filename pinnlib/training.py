@@ -18,7 +18,18 @@ from .systems import stack
 VECTOR = 32  # rows are padded to whole vectors of the CPU, so that a run's bits do not depend on its place in a batch
 EARLIEST = 1e-6  # collocation points are clamped below at this time
 HISTORY_EVERY = 100  # updates
-ALIKE = ("model", "gate", "loss", "steps", "lr", "points", "horizon", "precision", "optimiser", "hard_velocity")  # within a batch
+ALIKE = (
+    "model",
+    "gate",
+    "loss",
+    "steps",
+    "lr",
+    "points",
+    "horizon",
+    "precision",
+    "optimiser",
+    "hard_velocity",
+)  # within a batch
 
 
 def streams(seed):
@@ -31,7 +42,9 @@ def initial_parameters(spec):
     """The flat initial parameters of a run, (size,)."""
     components = len(spec.dynamics.components)
     blocks = spec.trunk.initial(components, streams(spec.seed)[0])
-    return torch.cat([blocks[name].flatten() for name in spec.trunk.shapes(components)]).to(spec.dtype)
+    return torch.cat([blocks[name].flatten() for name in spec.trunk.shapes(components)]).to(
+        spec.dtype
+    )
 
 
 def padded(n):
@@ -71,13 +84,16 @@ class Objective:
     def terms(self, theta, t):
         """Name → (runs,) for the three loss terms, and the RMS of each residual, for t as drawn by Collocation."""
         jets = self.ansatz.jets(theta, t)
-        mean_square = torch.stack([r[:, : self.points].square().mean(dim=1) for r in self.ansatz.residual(jets)], dim=1)
+        mean_square = torch.stack(
+            [r[:, : self.points].square().mean(dim=1) for r in self.ansatz.residual(jets)], dim=1
+        )
         start = torch.stack([jet.first[:, self.points] for jet in jets], dim=1)  # velocity at t = 0
         physics = self.physics(mean_square)
         velocity = (start - self.velocity).square().mean(dim=1)
         total = self.lambda_phys * physics + self.lambda_ic * velocity
         return {"total": total, "physics": physics, "velocity": velocity} | {
-            f"rms_{name}": mean_square[:, c].sqrt() for c, name in enumerate(self.ansatz.system.components)
+            f"rms_{name}": mean_square[:, c].sqrt()
+            for c, name in enumerate(self.ansatz.system.components)
         }
 
 
@@ -88,7 +104,9 @@ class Result:
     spec: RunSpec
     status: str
     metrics: dict
-    history: pd.DataFrame = field(repr=False)  # one row per 100 updates: update, total, physics, velocity, rms_<component>
+    history: pd.DataFrame = field(
+        repr=False
+    )  # one row per 100 updates: update, total, physics, velocity, rms_<component>
     parameters: np.ndarray = field(repr=False)  # flat, in the order of `spec.trunk.shapes`
     seconds: float  # this run's share of its batch
     snapshots: dict = field(default_factory=dict, repr=False)  # update → flat parameters
@@ -101,23 +119,38 @@ class Result:
     def frequencies(self):
         """The trunk's angular frequencies after training, or None if it has none."""
         rows = torch.as_tensor(self.parameters[None], dtype=torch.float64)
-        omega = self.spec.trunk.frequencies(self.spec.trunk.blocks(rows, len(self.spec.dynamics.components)))
+        omega = self.spec.trunk.frequencies(
+            self.spec.trunk.blocks(rows, len(self.spec.dynamics.components))
+        )
         return None if omega is None else omega[0].numpy()
 
 
 def predict(spec, parameters, times):
     """Columns t, then <component>, <component>_t, <component>_tt and residual_<component>, for given flat parameters."""
     t = torch.from_numpy(np.array(times, dtype=float, ndmin=1))
-    check("times", times, t.ndim == 1 and bool(torch.isfinite(t).all()), "a number or a list of finite numbers")
+    check(
+        "times",
+        times,
+        t.ndim == 1 and bool(torch.isfinite(t).all()),
+        "a number or a list of finite numbers",
+    )
     if ((t < 0) | (t > spec.horizon)).any():
-        warnings.warn(f"times outside [0, {spec.horizon:g}], where the run was trained: what it predicts there means little", stacklevel=3)
+        warnings.warn(
+            f"times outside [0, {spec.horizon:g}], where the run was trained: what it predicts there means little",
+            stacklevel=3,
+        )
     ansatz = spec.ansatz()
     with torch.no_grad():
         jets = ansatz.jets(torch.as_tensor(parameters[None], dtype=torch.float64), t[None])
         residual = ansatz.residual(jets)
     columns = {"t": t}
     for name, jet, r in zip(spec.dynamics.components, jets, residual):
-        columns |= {name: jet.value[0], f"{name}_t": jet.first[0], f"{name}_tt": jet.second[0], f"residual_{name}": r[0]}
+        columns |= {
+            name: jet.value[0],
+            f"{name}_t": jet.first[0],
+            f"{name}_tt": jet.second[0],
+            f"residual_{name}": r[0],
+        }
     return pd.DataFrame({name: column.numpy() for name, column in columns.items()})
 
 
@@ -126,7 +159,9 @@ def evaluate(spec, parameters):
     ref, system = spec.reference, spec.dynamics
     table = predict(spec, parameters, ref.t)
     forms = ("{}", "{}_t", "residual_{}")
-    q, velocity, residual = (table[[form.format(name) for name in system.components]].to_numpy().T for form in forms)
+    q, velocity, residual = (
+        table[[form.format(name) for name in system.components]].to_numpy().T for form in forms
+    )
     return error_metrics(system, q, ref.q) | residual_metrics(system, residual, velocity)
 
 
@@ -155,7 +190,11 @@ def start(specs):
 
 def train_batch(specs, snapshots=(), advance=lambda updates: None):
     """Train one batch; `advance` is told of every stretch of updates done."""
-    began, steps, size = time.perf_counter(), specs[0].steps, specs[0].trunk.size(len(specs[0].dynamics.components))
+    began, steps, size = (
+        time.perf_counter(),
+        specs[0].steps,
+        specs[0].trunk.size(len(specs[0].dynamics.components)),
+    )
     theta, collocation, objective = start(specs)
     history = []
     step = specs[0].optimising.start(theta, specs[0].lr)
@@ -167,17 +206,33 @@ def train_batch(specs, snapshots=(), advance=lambda updates: None):
             kept[update] = theta.detach().clone()
         if update == 1 or update % HISTORY_EVERY == 0 or update == steps:
             advance(update - (history[-1]["update"] if history else 0))
-            history.append({"update": update} | {name: term.detach().numpy().copy() for name, term in terms.items()})
+            history.append(
+                {"update": update}
+                | {name: term.detach().numpy().copy() for name, term in terms.items()}
+            )
     seconds = (time.perf_counter() - began) / len(specs)
     final = theta.detach()[:, :size].numpy()
-    return [_result(spec, i, final, history, seconds, {u: k[i, :size].numpy() for u, k in kept.items()}) for i, spec in enumerate(specs)]
+    return [
+        _result(spec, i, final, history, seconds, {u: k[i, :size].numpy() for u, k in kept.items()})
+        for i, spec in enumerate(specs)
+    ]
 
 
 def _result(spec, i, final, history, seconds, snapshots):
     parameters = final[i].copy()
-    rows = pd.DataFrame([{name: v if name == "update" else float(v[i]) for name, v in row.items()} for row in history])
+    rows = pd.DataFrame(
+        [
+            {name: v if name == "update" else float(v[i]) for name, v in row.items()}
+            for row in history
+        ]
+    )
     metrics = evaluate(spec, parameters)
-    status = "ok" if np.isfinite(parameters).all() and np.isfinite(metrics["rel_l2_u"] + metrics["residual_max"]) else "diverged"
+    status = (
+        "ok"
+        if np.isfinite(parameters).all()
+        and np.isfinite(metrics["rel_l2_u"] + metrics["residual_max"])
+        else "diverged"
+    )
     if status == "diverged":
         metrics = dict.fromkeys(metrics, float("nan"))
     return Result(spec, status, metrics, rows, parameters, seconds, snapshots)
@@ -190,12 +245,27 @@ def train(specs, snapshots=(), progress=None):
     `progress`: True or False; by default a bar where somebody is watching, and elsewhere a line a minute.
     """
     specs = [specs] if isinstance(specs, RunSpec) else list(specs)
-    check("specs", specs, specs and all(isinstance(spec, RunSpec) for spec in specs), "a RunSpec or a list of at least one RunSpec")
+    check(
+        "specs",
+        specs,
+        specs and all(isinstance(spec, RunSpec) for spec in specs),
+        "a RunSpec or a list of at least one RunSpec",
+    )
     least = min(spec.steps for spec in specs)
     snapshots = list(snapshots)
-    check("snapshots", snapshots, all(is_whole(u, 0) and u <= least for u in snapshots), f"whole numbers from 0 to steps={least}")
+    check(
+        "snapshots",
+        snapshots,
+        all(is_whole(u, 0) and u <= least for u in snapshots),
+        f"whole numbers from 0 to steps={least}",
+    )
     distinct, results = dict.fromkeys(specs), {}
-    with progress_bar(sum(s.steps for s in distinct), progress, unit="update", desc=f"training {len(distinct)} run{'s' * (len(distinct) > 1)}") as bar:
+    with progress_bar(
+        sum(s.steps for s in distinct),
+        progress,
+        unit="update",
+        desc=f"training {len(distinct)} run{'s' * (len(distinct) > 1)}",
+    ) as bar:
         for batch in batches(distinct):
             done = train_batch(batch, snapshots, lambda updates: bar.update(updates * len(batch)))
             results |= {result.spec: result for result in done}

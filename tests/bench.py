@@ -15,8 +15,14 @@ OUT = Path(__file__).parents[1] / "data" / "benchmark.json"
 
 if __name__ == "__main__":  # understood before anything heavy is loaded
     parser = argparse.ArgumentParser(prog="./run_all.sh bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions and no sweeps: under 45 seconds (whole: 15 minutes)")
-    parser.add_argument("--output", type=Path, default=OUT, help="where to write (default: data/benchmark.json)")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="fewer repetitions and no sweeps: under 45 seconds (whole: 15 minutes)",
+    )
+    parser.add_argument(
+        "--output", type=Path, default=OUT, help="where to write (default: data/benchmark.json)"
+    )
     arguments = parser.parse_args()
 
 import numba
@@ -37,7 +43,9 @@ class Oracle:
 
     def __init__(self):
         path = Path(__file__).with_name("oracle.py")
-        self.process = subprocess.Popen([sys.executable, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [sys.executable, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
     def milliseconds(self, model, updates):
         """Per run and update, at the paper's size, float32."""
@@ -53,7 +61,9 @@ class Oracle:
 def engine_ms(model, updates):
     """Per run and update of the engine: one whole batch, as the sweep trains it."""
     width = RunSpec(model=model).trunk.batch
-    results = train_batch([RunSpec(model=model, k=10.0 + i, seed=i // 2, steps=updates) for i in range(width)])
+    results = train_batch(
+        [RunSpec(model=model, k=10.0 + i, seed=i // 2, steps=updates) for i in range(width)]
+    )
     return results[0].seconds * 1e3 / updates
 
 
@@ -64,7 +74,9 @@ def in_its_own_process(function, *arguments):
 
 
 def _with_peak(function, *arguments):
-    return function(*arguments), round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)  # kilobytes on Linux
+    return function(*arguments), round(
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    )  # kilobytes on Linux
 
 
 def kernel_seconds(model):
@@ -82,7 +94,9 @@ def seconds(function, *arguments, **options):
 
 def sweep_ratios():
     """What the sweep costs over the engine, what a second worker gains, and how long a sweep with nothing to do takes."""
-    specs = [s for s in specs_of("expanded") if (s.model, s.gate) == ("adaptive", "exp")][: 4 * RunSpec().trunk.batch]
+    specs = [s for s in specs_of("expanded") if (s.model, s.gate) == ("adaptive", "exp")][
+        : 4 * RunSpec().trunk.batch
+    ]
     batch = specs[: RunSpec().trunk.batch]
     for spec in batch:
         spec.reference  # in either case before the clock starts
@@ -91,8 +105,15 @@ def sweep_ratios():
         for i in range(3):  # interleaved
             alone.append(seconds(train_batch, batch))
             journalled.append(seconds(sweep, batch, Path(folder) / f"batch{i}", workers=1))
-        one, two = (seconds(sweep, specs, Path(folder) / str(workers), workers=workers) for workers in (1, 2))
-    print("seconds:", {"engine": alone, "sweep": journalled, "one worker": one, "two": two}, flush=True)
+        one, two = (
+            seconds(sweep, specs, Path(folder) / str(workers), workers=workers)
+            for workers in (1, 2)
+        )
+    print(
+        "seconds:",
+        {"engine": alone, "sweep": journalled, "one worker": one, "two": two},
+        flush=True,
+    )
     every = specs_of(*STUDIES)
     code = "from pinnlib.grids import *; from pinnlib.sweep import missing; from pinnlib.journal import Journal; missing(specs_of(*STUDIES), Journal().load())"
     start = seconds(subprocess.run, [sys.executable, "-c", code], check=True)
@@ -108,8 +129,17 @@ def sweep_ratios():
 def main(arguments):
     repeats = 3 if arguments.quick else 12
     report = {
-        "machine": {"cpu": cpu(), "system": platform.platform(), "torch_threads": torch.get_num_threads()},
-        "versions": {"python": platform.python_version(), "torch": torch.__version__, "numba": numba.__version__, "pinnlib": pinnlib.__version__},
+        "machine": {
+            "cpu": cpu(),
+            "system": platform.platform(),
+            "torch_threads": torch.get_num_threads(),
+        },
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numba": numba.__version__,
+            "pinnlib": pinnlib.__version__,
+        },
         "points": RunSpec().points,
         "milliseconds": {},
         "ratios": {},
@@ -120,12 +150,19 @@ def main(arguments):
     print("milliseconds per run and update (best of %d, interleaved, one thread)" % repeats)
     for model, (slow, fast) in {"adaptive": (6, 40), "fixed": (6, 40), "baseline": (3, 10)}.items():
         oracle.milliseconds(model, 1), engine_ms(model, 3)  # compiled and warm
-        timings = [(oracle.milliseconds(model, slow), engine_ms(model, fast)) for _ in range(repeats)]
+        timings = [
+            (oracle.milliseconds(model, slow), engine_ms(model, fast)) for _ in range(repeats)
+        ]
         oracle_best, engine_best = (min(column) for column in zip(*timings))
-        report["milliseconds"][model] = {"oracle": round(oracle_best, 3), "engine": round(engine_best, 3)}
+        report["milliseconds"][model] = {
+            "oracle": round(oracle_best, 3),
+            "engine": round(engine_best, 3),
+        }
         report["ratios"][model] = round(oracle_best / engine_best, 2)
         report["peak_memory_mb"][model] = in_its_own_process(engine_ms, model, 20)[1]
-        print(f"{model:>9}: oracle {oracle_best:7.2f}   engine {engine_best:7.3f}   ratio {oracle_best / engine_best:5.1f}   peak {report['peak_memory_mb'][model]} MB")
+        print(
+            f"{model:>9}: oracle {oracle_best:7.2f}   engine {engine_best:7.3f}   ratio {oracle_best / engine_best:5.1f}   peak {report['peak_memory_mb'][model]} MB"
+        )
     oracle.close()
     for model in report["ratios"]:
         took, peak = in_its_own_process(kernel_seconds, model)

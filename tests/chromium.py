@@ -24,7 +24,11 @@ def alone():
 @alone()
 def chromium():
     """The path of a Chromium, if need be after installing it (root on a Debian-like machine only), or None."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    found = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
         quiet = {"capture_output": True, "env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}}
         subprocess.run(["apt-get", "update"], **quiet)

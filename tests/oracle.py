@@ -20,7 +20,13 @@ class Baseline(nn.Module):
     def __init__(self):
         super().__init__()
         self.net = nn.Sequential(
-            nn.Linear(1, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh(), nn.Linear(128, 2)
+            nn.Linear(1, 128),
+            nn.Tanh(),
+            nn.Linear(128, 128),
+            nn.Tanh(),
+            nn.Linear(128, 128),
+            nn.Tanh(),
+            nn.Linear(128, 2),
         )
 
     def forward(self, t):  # (points, 1) → (points, 2)
@@ -44,7 +50,9 @@ class Fixed(nn.Module):
 class Adaptive(Fixed):
     def __init__(self):
         super().__init__()
-        self.raw = nn.ParameterList([torch.log(torch.expm1(starting_frequencies()))])  # a list, so that it comes after the head
+        self.raw = nn.ParameterList(
+            [torch.log(torch.expm1(starting_frequencies()))]
+        )  # a list, so that it comes after the head
 
     def omega(self):
         return nn.functional.softplus(self.raw[0])
@@ -52,9 +60,14 @@ class Adaptive(Fixed):
 
 TRUNKS = {"baseline": Baseline, "fixed": Fixed, "adaptive": Adaptive}
 GATES = {
-    "exp": lambda t: 1 - torch.exp(-t), "exp(alpha=0.5)": lambda t: 1 - torch.exp(-0.5 * t), "exp(scale=10.0)": lambda t: 10 * (1 - torch.exp(-t)),
-    "linear": lambda t: t, "linear(scale=0.1)": lambda t: t / 10, "tanh": torch.tanh, "rational": lambda t: t / (1 + t),
-}  # fmt: skip
+    "exp": lambda t: 1 - torch.exp(-t),
+    "exp(alpha=0.5)": lambda t: 1 - torch.exp(-0.5 * t),
+    "exp(scale=10.0)": lambda t: 10 * (1 - torch.exp(-t)),
+    "linear": lambda t: t,
+    "linear(scale=0.1)": lambda t: t / 10,
+    "tanh": torch.tanh,
+    "rational": lambda t: t / (1 + t),
+}
 
 
 def build(model, flat, dtype):
@@ -99,7 +112,9 @@ def residual_jacobian(model, gate, k, flat, t):
     rows = []
     for residual in residuals(derivatives(trunk, gate, t), k):
         for value in residual.flatten():
-            parts = torch.autograd.grad(value, list(trunk.parameters()), retain_graph=True, materialize_grads=True)
+            parts = torch.autograd.grad(
+                value, list(trunk.parameters()), retain_graph=True, materialize_grads=True
+            )
             rows.append(torch.cat([part.flatten() for part in parts]))
     return torch.stack(rows).reshape(2, len(t), -1)
 
@@ -117,11 +132,17 @@ class Loss:
         else:
             batch = [torch.sqrt(torch.mean(r**2) + EPS).detach() for r in R]
             old = self.scales
-            self.scales = batch if old is None else [BETA * s + (1 - BETA) * b for s, b in zip(old, batch)]
+            self.scales = (
+                batch if old is None else [BETA * s + (1 - BETA) * b for s, b in zip(old, batch)]
+            )
             physics = sum(torch.mean(r**2) / (s + EPS) ** 2 for r, s in zip(R, self.scales))
         at_zero = derivatives(trunk, gate, torch.zeros(1, dtype=t.dtype))
         velocity = torch.mean(torch.cat([at_zero[0][1], at_zero[1][1]]) ** 2)
-        return {"total": physics + self.lambda_ic * velocity, "physics": physics, "velocity": velocity}
+        return {
+            "total": physics + self.lambda_ic * velocity,
+            "physics": physics,
+            "velocity": velocity,
+        }
 
 
 def train(model, gate, k, lambda_ic, loss, flat, points, lr=1e-3, dtype=torch.float64):
@@ -137,7 +158,9 @@ def train(model, gate, k, lambda_ic, loss, flat, points, lr=1e-3, dtype=torch.fl
     return trunk, history
 
 
-if __name__ == "__main__":  # for the benchmark: lines "model updates" in, milliseconds per update out, plain torch on one thread
+if (
+    __name__ == "__main__"
+):  # for the benchmark: lines "model updates" in, milliseconds per update out, plain torch on one thread
     torch.set_num_threads(1)
     for line in sys.stdin:
         model, updates = line.split()

@@ -39,7 +39,13 @@ def lab(tmp_path_factory):
             if cell.cell_type == "code":
                 cell.outputs, cell.execution_count = [], None
         nbformat.write(book, place / "notebooks" / f"{name}.ipynb")
-    quiet = place / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
+    quiet = (
+        place
+        / "settings"
+        / "@jupyterlab"
+        / "apputils-extension"
+        / "notification.jupyterlab-settings"
+    )
     quiet.parent.mkdir(parents=True)
     quiet.write_text('{"fetchNews": "false", "checkForUpdates": false}')
     with socket.socket() as free:
@@ -47,18 +53,33 @@ def lab(tmp_path_factory):
         port = free.getsockname()[1]
     name = re.search(r"^name: *(\S+)", (ROOT / "environment.yml").read_text(), re.M)[1]
     env = {key: value for key, value in os.environ.items() if key != HEADLESS}
-    env |= {"CONDA_DEFAULT_ENV": name, "PATH": f"{Path(sys.executable).parent}:{env['PATH']}", "PYTHONPATH": str(ROOT)}  # as it is
-    env |= {"JUPYTERLAB_SETTINGS_DIR": str(place / "settings"), "JUPYTERLAB_WORKSPACES_DIR": str(place / "workspaces")}
+    env |= {
+        "CONDA_DEFAULT_ENV": name,
+        "PATH": f"{Path(sys.executable).parent}:{env['PATH']}",
+        "PYTHONPATH": str(ROOT),
+    }  # as it is
+    env |= {
+        "JUPYTERLAB_SETTINGS_DIR": str(place / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(place / "workspaces"),
+    }
     env |= {f"JUPYTER_{kind}_DIR": str(place / kind.lower()) for kind in ("CONFIG", "RUNTIME")}
     options = ["--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"]
     options += [f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={place}"]
     with open(place / "log", "w") as log:
-        server = subprocess.Popen([ROOT / "run_all.sh", "lab", *options], env=env, stdout=log, stderr=log, start_new_session=True)
+        server = subprocess.Popen(
+            [ROOT / "run_all.sh", "lab", *options],
+            env=env,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
     try:
         address = f"http://127.0.0.1:{port}"
         deadline = time.monotonic() + PATIENCE / 1000
         while not _answers(f"{address}/api/status?token={TOKEN}"):
-            assert server.poll() is None and time.monotonic() < deadline, (place / "log").read_text()
+            assert server.poll() is None and time.monotonic() < deadline, (
+                place / "log"
+            ).read_text()
             time.sleep(0.2)
         yield address
     finally:
@@ -77,7 +98,9 @@ def browser():
     if path is None:
         pytest.skip(f"no Chromium here; on Debian or Ubuntu: sudo {' '.join(INSTALL)}")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
         yield browser
         browser.close()
 
@@ -95,7 +118,9 @@ def run_all(page, address):
     """Open a notebook in JupyterLab and run it from top to bottom."""
     page.goto(address)
     expect(page.locator(".jp-Notebook .jp-CodeCell").first).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile(r"Python 3 .* Idle"))).to_be_visible()  # before that, Run asks which kernel
+    expect(
+        page.get_by_role("button", name=re.compile(r"Python 3 .* Idle"))
+    ).to_be_visible()  # before that, Run asks which kernel
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
 
@@ -103,14 +128,21 @@ def run_all(page, address):
 def assert_sound(page):
     """Nothing went wrong, and no widget is left unmade."""
     for kind in ("error", "stderr"):
-        assert page.locator(f'[data-mime-type="application/vnd.jupyter.{kind}"]').all_inner_texts() == []
+        assert (
+            page.locator(f'[data-mime-type="application/vnd.jupyter.{kind}"]').all_inner_texts()
+            == []
+        )
     shown = " ".join(page.locator(".jp-OutputArea-output").all_inner_texts())
-    assert not re.search(r"Loading widget|Error displaying widget|model not found|VBox\(|HBox\(", shown)
+    assert not re.search(
+        r"Loading widget|Error displaying widget|model not found|VBox\(|HBox\(", shown
+    )
 
 
 def picture(page):
     """The bytes of the explorer's picture, as the browser has them."""
-    return page.locator("img.widget-image").evaluate("async image => [...new Uint8Array(await (await fetch(image.src)).arrayBuffer())]")
+    return page.locator("img.widget-image").evaluate(
+        "async image => [...new Uint8Array(await (await fetch(image.src)).arrayBuffer())]"
+    )
 
 
 def changed(page, before):
@@ -124,8 +156,14 @@ def changed(page, before):
 def test_the_lab_opens_at_the_quickstart_and_a_trained_network_is_seen(page, lab):
     run_all(page, f"{lab}/?token={TOKEN}")
     expect(page.locator(".jp-NotebookPanel:visible h1", has_text="Quickstart")).to_be_visible()
-    expect(page.locator(".jp-OutputArea-output img")).to_have_count(3)  # the third is the first trained run
-    expect(page.locator(".jp-OutputArea-output", has_text="build/test-lab/figures/quickstart/two_gates.png")).to_be_visible()  # the last cell
+    expect(page.locator(".jp-OutputArea-output img")).to_have_count(
+        3
+    )  # the third is the first trained run
+    expect(
+        page.locator(
+            ".jp-OutputArea-output", has_text="build/test-lab/figures/quickstart/two_gates.png"
+        )
+    ).to_be_visible()  # the last cell
     page.screenshot(path=SCREENS / "quickstart.png")
     assert_sound(page)
 
@@ -169,7 +207,9 @@ def test_the_explorer_shows_a_new_picture_for_a_click_a_slider_and_a_training(pa
     expect(page.get_by_role("button", name="Cancel")).to_be_enabled()
     page.wait_for_timeout(1500)
     page.screenshot(path=SCREENS / "explorer_training.png")
-    expect(status).to_contain_text(re.compile(r"Trained here in [\d.]+ s: relative L² error 0\.\d+"), timeout=3 * PATIENCE)
+    expect(status).to_contain_text(
+        re.compile(r"Trained here in [\d.]+ s: relative L² error 0\.\d+"), timeout=3 * PATIENCE
+    )
     changed(page, untrained)
     page.screenshot(path=SCREENS / "explorer_trained.png")
     assert_sound(page)

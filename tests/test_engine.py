@@ -12,7 +12,11 @@ from pinnlib.optimisers import Momentum
 from pinnlib.spec import RunSpec
 from pinnlib.training import Collocation, Objective, initial_parameters, padded, streams
 
-MODELS, GATES, LOSSES = ("baseline", "fixed", "adaptive"), ("exp", "exp(alpha=0.5)", "linear"), ("balanced", "mse")
+MODELS, GATES, LOSSES = (
+    ("baseline", "fixed", "adaptive"),
+    ("exp", "exp(alpha=0.5)", "linear"),
+    ("balanced", "mse"),
+)
 OTHER_GATES = ("exp(scale=10.0)", "linear(scale=0.1)", "tanh", "rational")
 every = pytest.mark.parametrize("model, gate, loss", [*itertools.product(MODELS, GATES, LOSSES)])
 spec_of = {"precision": "float64", "points": 150, "k": 30.0, "seed": 3}
@@ -21,7 +25,9 @@ spec_of = {"precision": "float64", "points": 150, "k": 30.0, "seed": 3}
 def perturbed(spec):
     """Initial parameters moved off their start, so that nothing is zero by accident."""
     theta = initial_parameters(spec)
-    return theta + 0.05 * torch.randn(theta.shape, generator=torch.Generator().manual_seed(1), dtype=theta.dtype)
+    return theta + 0.05 * torch.randn(
+        theta.shape, generator=torch.Generator().manual_seed(1), dtype=theta.dtype
+    )
 
 
 def drawn(spec, updates):
@@ -30,7 +36,10 @@ def drawn(spec, updates):
     return [collocation.draw()[0, : spec.points].clone() for _ in range(updates)]
 
 
-@pytest.mark.parametrize("model, gate", [*itertools.product(MODELS, GATES), *(("adaptive", gate) for gate in OTHER_GATES)])
+@pytest.mark.parametrize(
+    "model, gate",
+    [*itertools.product(MODELS, GATES), *(("adaptive", gate) for gate in OTHER_GATES)],
+)
 def test_values_derivatives_and_residuals_are_the_oracles(model, gate):
     spec = RunSpec(model=model, gate=gate, **spec_of)
     theta, t = perturbed(spec), torch.linspace(0, 10, 97, dtype=torch.float64)
@@ -38,15 +47,22 @@ def test_values_derivatives_and_residuals_are_the_oracles(model, gate):
     table = pinnlib.predict(spec, theta.numpy(), t.numpy())
     for name, jet in zip(("r", "theta"), jets):
         for suffix, expected in zip(("", "_t", "_tt"), jet):
-            np.testing.assert_allclose(table[name + suffix], expected.detach()[:, 0], rtol=1e-10, atol=1e-11)
+            np.testing.assert_allclose(
+                table[name + suffix], expected.detach()[:, 0], rtol=1e-10, atol=1e-11
+            )
     for name, expected in zip(("r", "theta"), oracle.residuals(jets, spec.k)):
-        np.testing.assert_allclose(table[f"residual_{name}"], expected.detach()[:, 0], rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(
+            table[f"residual_{name}"], expected.detach()[:, 0], rtol=1e-10, atol=1e-10
+        )
 
 
 def test_momentum_is_torchs():
     draw = torch.Generator().manual_seed(0)
     ours, theirs = (torch.ones(2, 5, dtype=torch.float64).requires_grad_() for _ in range(2))
-    step, optimiser = Momentum(0.8).start(ours, 0.1), torch.optim.SGD([theirs], lr=0.1, momentum=0.8)
+    step, optimiser = (
+        Momentum(0.8).start(ours, 0.1),
+        torch.optim.SGD([theirs], lr=0.1, momentum=0.8),
+    )
     for _ in range(5):
         theirs.grad = torch.randn(2, 5, generator=draw, dtype=torch.float64)
         step(theirs.grad)
@@ -58,17 +74,33 @@ def test_momentum_is_torchs():
 def test_a_hard_velocity_is_the_plain_formula(gate):
     """u0 + (g/g'(0)) v0 + g² ũ and its derivatives, by automatic differentiation of the formula as it is written."""
     spec = RunSpec(gate=gate, hard_velocity=True, initial_velocity=(0.4, -0.3), **spec_of)
-    theta, t = perturbed(spec), torch.linspace(0, 10, 23, dtype=torch.float64).reshape(-1, 1).requires_grad_()
-    trunk, g, zero = oracle.build("adaptive", theta, torch.float64), oracle.GATES[gate], torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    theta, t = (
+        perturbed(spec),
+        torch.linspace(0, 10, 23, dtype=torch.float64).reshape(-1, 1).requires_grad_(),
+    )
+    trunk, g, zero = (
+        oracle.build("adaptive", theta, torch.float64),
+        oracle.GATES[gate],
+        torch.zeros(1, dtype=torch.float64, requires_grad=True),
+    )
     slope = torch.autograd.grad(g(zero), zero)[0]
-    start = torch.tensor([oracle.math.log(oracle.math.expm1(1 - oracle.R_MIN)), 0.2], dtype=torch.float64)
-    velocity = torch.tensor([0.4, -0.3], dtype=torch.float64) / torch.stack([torch.sigmoid(start[0]), torch.tensor(1.0)])
+    start = torch.tensor(
+        [oracle.math.log(oracle.math.expm1(1 - oracle.R_MIN)), 0.2], dtype=torch.float64
+    )
+    velocity = torch.tensor([0.4, -0.3], dtype=torch.float64) / torch.stack(
+        [torch.sigmoid(start[0]), torch.tensor(1.0)]
+    )
     latent = start + g(t) / slope * velocity + g(t) ** 2 * trunk(t)
     table = pinnlib.predict(spec, theta.numpy(), t.detach().numpy()[:, 0])
-    for name, y in (("r", oracle.R_MIN + torch.nn.functional.softplus(latent[:, :1])), ("theta", latent[:, 1:])):
+    for name, y in (
+        ("r", oracle.R_MIN + torch.nn.functional.softplus(latent[:, :1])),
+        ("theta", latent[:, 1:]),
+    ):
         y_t = oracle.ddt(y, t)
         for suffix, expected in (("", y), ("_t", y_t), ("_tt", oracle.ddt(y_t, t))):
-            np.testing.assert_allclose(table[name + suffix], expected.detach()[:, 0], rtol=1e-8, atol=1e-8)  # g² is a hundred at the end
+            np.testing.assert_allclose(
+                table[name + suffix], expected.detach()[:, 0], rtol=1e-8, atol=1e-8
+            )  # g² is a hundred at the end
 
 
 @every
@@ -77,25 +109,33 @@ def test_loss_terms_and_gradients_are_the_oracles(model, gate, loss):
     spec = RunSpec(model=model, gate=gate, loss=loss, **spec_of)
     theta = perturbed(spec)
     trunk, slow = oracle.build(model, theta, torch.float64), oracle.Loss(loss, spec.lambda_ic)
-    row = torch.nn.functional.pad(theta, (0, padded(len(theta)) - len(theta)))[None].requires_grad_()
+    row = torch.nn.functional.pad(theta, (0, padded(len(theta)) - len(theta)))[
+        None
+    ].requires_grad_()
     collocation, fast = Collocation([spec]), Objective([spec])
     for t in drawn(spec, 3):
         expected = slow(trunk, gate, t, spec.k)
-        gradient = torch.cat([g.flatten() for g in torch.autograd.grad(expected["total"], list(trunk.parameters()))])
+        gradient = torch.cat(
+            [g.flatten() for g in torch.autograd.grad(expected["total"], list(trunk.parameters()))]
+        )
         terms = fast.terms(row, collocation.draw())
         for name, value in expected.items():
             assert terms[name].item() == pytest.approx(value.item(), rel=1e-10)
         (ours,) = torch.autograd.grad(terms["total"].sum(), row)
         ours, padding = ours[0, : len(theta)], ours[0, len(theta) :]
         assert torch.linalg.norm(ours - gradient) <= 1e-10 * torch.linalg.norm(gradient)
-        np.testing.assert_allclose(ours, gradient, rtol=1e-8, atol=1e-10 * float(gradient.abs().max()))
+        np.testing.assert_allclose(
+            ours, gradient, rtol=1e-8, atol=1e-10 * float(gradient.abs().max())
+        )
         assert not padding.any()
 
 
 @every
 def test_twenty_updates_are_the_oracles(model, gate, loss):
     spec = RunSpec(model=model, gate=gate, loss=loss, steps=20, **spec_of)
-    trunk, history = oracle.train(model, gate, spec.k, spec.lambda_ic, loss, initial_parameters(spec), drawn(spec, 20))
+    trunk, history = oracle.train(
+        model, gate, spec.k, spec.lambda_ic, loss, initial_parameters(spec), drawn(spec, 20)
+    )
     (result,) = pinnlib.train(spec)
     expected = torch.nn.utils.parameters_to_vector(trunk.parameters()).detach()
     np.testing.assert_allclose(result.parameters, expected, rtol=1e-10, atol=1e-10)
@@ -123,7 +163,12 @@ def test_single_precision_is_double_precision_rounded(model):
 @pytest.mark.parametrize("model, size", [("baseline", 33_538), ("fixed", 130), ("adaptive", 162)])
 def test_parameter_counts(model, size):
     spec = RunSpec(model=model)
-    assert spec.trunk.size(2) == size == len(initial_parameters(spec)) == sum(p.numel() for p in oracle.TRUNKS[model]().parameters())
+    assert (
+        spec.trunk.size(2)
+        == size
+        == len(initial_parameters(spec))
+        == sum(p.numel() for p in oracle.TRUNKS[model]().parameters())
+    )
 
 
 def test_the_frequencies_are_two_bands_that_share_five():
@@ -143,14 +188,22 @@ def test_baseline_starts_as_pytorch_starts_linear_layers():
 
 def test_spectral_heads_start_small_with_zero_bias():
     heads = torch.stack([initial_parameters(RunSpec(seed=s)) for s in range(200)])
-    assert heads[:, :128].std() == pytest.approx(0.01, rel=0.02) and abs(heads[:, :128].mean()) < 2e-4
+    assert (
+        heads[:, :128].std() == pytest.approx(0.01, rel=0.02) and abs(heads[:, :128].mean()) < 2e-4
+    )
     assert not heads[:, 128:130].any()
 
 
 def test_gates_and_stiffness_are_paired_by_seed():
     """Same seed, same start and same points, whatever the gate, k and λ; another seed, others."""
-    a, b, other = RunSpec(seed=5), RunSpec(seed=5, gate="linear", k=60, lambda_ic=0, loss="mse"), RunSpec(seed=6)
-    assert torch.equal(initial_parameters(a), initial_parameters(b)) and not torch.equal(initial_parameters(a), initial_parameters(other))
+    a, b, other = (
+        RunSpec(seed=5),
+        RunSpec(seed=5, gate="linear", k=60, lambda_ic=0, loss="mse"),
+        RunSpec(seed=6),
+    )
+    assert torch.equal(initial_parameters(a), initial_parameters(b)) and not torch.equal(
+        initial_parameters(a), initial_parameters(other)
+    )
     for x, y, z in zip(drawn(a, 3), drawn(b, 3), drawn(other, 3)):
         assert torch.equal(x, y) and not torch.equal(x, z)
 

@@ -14,7 +14,12 @@ from pinnlib.training import initial_parameters, predict
 
 TIMES = np.linspace(0.3, 10, 5)
 EVERY = [(model, gate) for model in MODELS for gate in ("exp", "linear")]
-some_run = st.builds(RunSpec, model=st.sampled_from(["fixed", "adaptive"]), gate=st.sampled_from(sorted(GATES)), k=st.floats(5, 130))
+some_run = st.builds(
+    RunSpec,
+    model=st.sampled_from(["fixed", "adaptive"]),
+    gate=st.sampled_from(sorted(GATES)),
+    k=st.floats(5, 130),
+)
 
 
 def residual(spec, theta):
@@ -32,8 +37,12 @@ def drawn(spec, seed, size=0.05):
 def test_jacobian_equals_the_oracle(model, gate):
     spec = RunSpec(model=model, gate=gate, k=35.0, precision="float64")
     theta = drawn(spec, 1)
-    plain = oracle.residual_jacobian(model, gate, 35.0, torch.tensor(theta), torch.tensor(TIMES)).numpy()
-    np.testing.assert_allclose(ntk.jacobian(spec, theta, TIMES), plain, rtol=1e-9, atol=1e-9 * np.abs(plain).max())
+    plain = oracle.residual_jacobian(
+        model, gate, 35.0, torch.tensor(theta), torch.tensor(TIMES)
+    ).numpy()
+    np.testing.assert_allclose(
+        ntk.jacobian(spec, theta, TIMES), plain, rtol=1e-9, atol=1e-9 * np.abs(plain).max()
+    )
 
 
 @pytest.mark.parametrize("model, gate", EVERY)
@@ -43,8 +52,13 @@ def test_jacobian_equals_finite_differences(model, gate):
     J, e = ntk.linearised(spec, theta, TIMES)
     np.testing.assert_allclose(e, residual(spec, theta), rtol=1e-12)
     for i in np.random.default_rng(0).choice(len(theta), 12, replace=False):
-        ahead, behind = (residual(spec, theta + sign * step * np.eye(len(theta), 1, -i).ravel()) for sign in (1, -1))
-        np.testing.assert_allclose((ahead - behind) / (2 * step), J[:, :, i], rtol=1e-5, atol=1e-7 * np.abs(J).max())
+        ahead, behind = (
+            residual(spec, theta + sign * step * np.eye(len(theta), 1, -i).ravel())
+            for sign in (1, -1)
+        )
+        np.testing.assert_allclose(
+            (ahead - behind) / (2 * step), J[:, :, i], rtol=1e-5, atol=1e-7 * np.abs(J).max()
+        )
 
 
 @settings(max_examples=20, deadline=None)
@@ -71,18 +85,26 @@ def test_a_small_step_moves_residuals_by_the_kernel_up_to_second_order(spec, see
         moved = ntk.linearised(spec, theta - eta * downhill, t)[1].ravel() - flat
         errors.append(np.linalg.norm(moved + eta * K @ flat))
     assert errors[0] < 0.05 * np.linalg.norm(1e-3 / ntk.spectrum(J)[0] * K @ flat)
-    assert errors[0] / errors[1] == pytest.approx(4, rel=0.1)  # half the step, a quarter of the error
+    assert errors[0] / errors[1] == pytest.approx(
+        4, rel=0.1
+    )  # half the step, a quarter of the error
 
 
 @settings(max_examples=20, deadline=None)
 @given(some_run, st.integers(0, 2**32 - 1))
 def test_latent_sensitivities_are_gated_and_obey_the_product_rule(spec, seed):
     t, theta = torch.tensor(TIMES)[None], torch.tensor(drawn(spec, seed), requires_grad=True)
-    g, latent, free = spec.gating.jet(t), spec.ansatz().latent(theta[None], t), spec.trunk.jet(spec.trunk.blocks(theta[None], 2), t)
+    g, latent, free = (
+        spec.gating.jet(t),
+        spec.ansatz().latent(theta[None], t),
+        spec.trunk.jet(spec.trunk.blocks(theta[None], 2), t),
+    )
     second = g.value * free.second + 2 * g.first * free.first + g.second * free.value
     for ours, rule in ((latent.value, g.value * free.value), (latent.second, second)):
         for c, i in ((0, 0), (1, 4)):
-            one, other = (torch.autograd.grad(x[0, c, i], theta, retain_graph=True)[0] for x in (ours, rule))
+            one, other = (
+                torch.autograd.grad(x[0, c, i], theta, retain_graph=True)[0] for x in (ours, rule)
+            )
             torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
 
 
@@ -92,17 +114,27 @@ def test_scalars_of_known_kernels():
     J = np.zeros((2, 2, 3))
     J[0, 0, 0], J[0, 1, 1], J[1, 1, 2] = 1.0, 2.0, 2.0  # eigenvalues 1, 4, 4, 0; norms 1 and √8
     found = ntk.summary(J, np.array([[1.0, 1.0], [0.0, 0.0]]), np.array([0.0, 1.0]))
-    assert found == pytest.approx({
-        "trace": 9 / 4, "rank": 3, "condition": 4, "effective_rank": np.exp(-(np.log(1 / 9) / 9 + 8 / 9 * np.log(4 / 9))),
-        "late_over_early": np.sqrt(8), "alignment": (1 + 4) / (4 * 2), "rate_late_over_early": 4,
-    })  # fmt: skip
+    assert found == pytest.approx(
+        {
+            "trace": 9 / 4,
+            "rank": 3,
+            "condition": 4,
+            "effective_rank": np.exp(-(np.log(1 / 9) / 9 + 8 / 9 * np.log(4 / 9))),
+            "late_over_early": np.sqrt(8),
+            "alignment": (1 + 4) / (4 * 2),
+            "rate_late_over_early": 4,
+        }
+    )
     weighted, e = ntk.balanced(J, np.array([[3.0, 1.0], [0.5, 0.5]]))
     np.testing.assert_allclose(weighted[0] * np.sqrt(5), J[0])
     np.testing.assert_allclose(np.square(e).mean(axis=1), 1)
 
 
 def test_shares_add_up_and_a_fixed_trunk_has_no_frequencies_to_train():
-    for model, names in {"adaptive": {"weight", "bias", "raw"}, "fixed": {"weight", "bias"}}.items():
+    for model, names in {
+        "adaptive": {"weight", "bias", "raw"},
+        "fixed": {"weight", "bias"},
+    }.items():
         spec = RunSpec(model=model)
         found = ntk.shares(spec, ntk.jacobian(spec, drawn(spec, 0), TIMES))
         assert set(found) == names and sum(found.values()) == pytest.approx(1)

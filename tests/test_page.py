@@ -8,9 +8,15 @@ from pinnlib.page import markdown, page
 from pinnlib.paths import NOTEBOOKS
 
 
-@pytest.fixture(scope="module", params=sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.fixture(
+    scope="module", params=sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem
+)
 def rendered(request):
-    source = "\n".join(cell.source for cell in nbformat.read(request.param, as_version=4).cells if cell.cell_type == "markdown")
+    source = "\n".join(
+        cell.source
+        for cell in nbformat.read(request.param, as_version=4).cells
+        if cell.cell_type == "markdown"
+    )
     return source, BeautifulSoup(page(request.param), "html.parser")
 
 
@@ -18,26 +24,42 @@ def test_nothing_is_fetched(rendered):
     _, soup = rendered
     assert not soup.find_all(["script", "link", "iframe", "object", "embed"])
     assert all(tag["src"].startswith("data:") for tag in soup.find_all(src=True))
-    styles = "".join(style.string for style in soup.find_all("style")) + "".join(tag["style"] for tag in soup.find_all(style=True))
+    styles = "".join(style.string for style in soup.find_all("style")) + "".join(
+        tag["style"] for tag in soup.find_all(style=True)
+    )
     assert "@import" not in styles and styles.count("url(") == styles.count("url(data:")
 
 
 def test_every_formula_is_mathml_and_all_of_it_was_understood(rendered):
     source, soup = rendered
     formulas = [formula.extract() for formula in soup.find_all("math")]
-    assert bool(formulas) == ("$" in source) and not any("\\" in formula.text for formula in formulas)
+    assert bool(formulas) == ("$" in source) and not any(
+        "\\" in formula.text for formula in formulas
+    )
     for verbatim in soup.find_all(["pre", "code", "style"]):
         verbatim.extract()
     assert "$" not in soup.text  # neither in the text nor in a table
 
 
 def test_a_formula_in_a_line_and_on_its_own():
-    assert markdown("so $x_0 = 1$.").startswith('<p>so <math xmlns="http://www.w3.org/1998/Math/MathML" display="inline">')
+    assert markdown("so $x_0 = 1$.").startswith(
+        '<p>so <math xmlns="http://www.w3.org/1998/Math/MathML" display="inline">'
+    )
     for source in ("$$x^2$$", "$$\nx^2\n$$", "\\begin{align}x^2\\end{align}"):
         assert 'display="block"' in markdown(source) and "<msup>" in markdown(source)
 
 
-@pytest.mark.parametrize("source", ["from $5 to $6", "`$x$` and `$y$`", "```\n$x$\n```", "```sh\necho $HOME $PATH\n```", r"\$5\$", "just $5"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from $5 to $6",
+        "`$x$` and `$y$`",
+        "```\n$x$\n```",
+        "```sh\necho $HOME $PATH\n```",
+        r"\$5\$",
+        "just $5",
+    ],
+)
 def test_other_dollars_stay(source):
     told = BeautifulSoup(markdown(source), "html.parser")
     assert not told.find("math") and told.text.count("$") == source.count("$")

@@ -23,8 +23,14 @@ PAPER_K = (10.0, 20.0, 30.0, 60.0, 130.0)
 @pytest.mark.parametrize("k", PAPER_K)
 def test_the_reference_conserves_energy(k):
     solution = RunSpec(k=k).reference
-    assert solution.energy_drift < 1e-8 and solution.t.shape == (2000,) and solution.q.shape == (2, 2000)
-    assert solution.t[0] == 0 and solution.t[-1] == 10 and np.allclose(np.diff(solution.t), 10 / 1999)
+    assert (
+        solution.energy_drift < 1e-8
+        and solution.t.shape == (2000,)
+        and solution.q.shape == (2, 2000)
+    )
+    assert (
+        solution.t[0] == 0 and solution.t[-1] == 10 and np.allclose(np.diff(solution.t), 10 / 1999)
+    )
     assert tuple(solution.q[:, 0]) == (1.0, 0.2) and not solution.v[:, 0].any()
 
 
@@ -38,7 +44,11 @@ def test_a_vertical_pendulum_is_a_linear_oscillator_in_closed_form():
     k = 37.0
     solution = reference(SpringPendulum(k=k), (1.1, 0.0), (0.3, 0.0))
     centre, omega = 1 + 9.81 / k, np.sqrt(k)
-    exact = centre + (1.1 - centre) * np.cos(omega * solution.t) + 0.3 / omega * np.sin(omega * solution.t)
+    exact = (
+        centre
+        + (1.1 - centre) * np.cos(omega * solution.t)
+        + 0.3 / omega * np.sin(omega * solution.t)
+    )
     assert np.abs(solution.q[0] - exact).max() < 1e-8 and not solution.q[1].any()
 
 
@@ -59,12 +69,16 @@ wild = st.builds(lambda seed, scale: (seed, scale), st.integers(0, 999), st.floa
 
 def random_parameters(spec, seed, scale):
     theta = initial_parameters(spec)
-    return theta + scale * torch.randn(theta.shape, generator=torch.Generator().manual_seed(seed), dtype=theta.dtype)
+    return theta + scale * torch.randn(
+        theta.shape, generator=torch.Generator().manual_seed(seed), dtype=theta.dtype
+    )
 
 
 @settings(max_examples=40, deadline=None)
 @given(models, gates, wild, st.floats(0.5, 2), st.floats(-3, 3))
-def test_initial_state_positivity_and_velocity_hold_for_any_parameters(model, gate, draw, r0, theta0):
+def test_initial_state_positivity_and_velocity_hold_for_any_parameters(
+    model, gate, draw, r0, theta0
+):
     """û(0) = u0, r > r_min, θ̇(0) = g'(0) θ̃(0), ṙ(0) = g'(0) σ(ρ0) ρ̃(0): identities, before any training."""
     spec = RunSpec(model=model, gate=gate, initial_position=(r0, theta0), precision="float64")
     theta = random_parameters(spec, *draw)
@@ -75,12 +89,19 @@ def test_initial_state_positivity_and_velocity_hold_for_any_parameters(model, ga
     latent = spec.trunk.jet(spec.trunk.blocks(theta[None], 2), zero).value[0, :, 0]
     slope = float(spec.gating.jet(zero).first)
     sigma = 1 / (1 + np.exp(-inverse_softplus(r0 - 1e-4)))
-    np.testing.assert_allclose(table.loc[0, ["r_t", "theta_t"]], slope * np.array([sigma * latent[0], latent[1]]), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        table.loc[0, ["r_t", "theta_t"]],
+        slope * np.array([sigma * latent[0], latent[1]]),
+        rtol=1e-9,
+        atol=1e-12,
+    )
 
 
 def test_the_papers_constants_of_the_ansatz():
     rho0 = inverse_softplus(1.0 - 1e-4)
-    assert rho0 == pytest.approx(0.54117, abs=5e-6) and 1 / (1 + np.exp(-rho0)) == pytest.approx(0.63208, abs=5e-6)
+    assert rho0 == pytest.approx(0.54117, abs=5e-6) and 1 / (1 + np.exp(-rho0)) == pytest.approx(
+        0.63208, abs=5e-6
+    )
 
 
 @settings(max_examples=30, deadline=None)
@@ -91,7 +112,10 @@ def test_latent_sensitivities_are_scaled_by_the_gate(model, gate, draw):
     theta = random_parameters(spec, *draw)[None].requires_grad_()
     t = torch.tensor([[0.0, 0.3, 2.0, 9.7]], dtype=torch.float64)
     g = spec.gating.jet(t).value[0]
-    gated, plain = spec.ansatz().latent(theta, t).value, spec.trunk.jet(spec.trunk.blocks(theta, 2), t).value
+    gated, plain = (
+        spec.ansatz().latent(theta, t).value,
+        spec.trunk.jet(spec.trunk.blocks(theta, 2), t).value,
+    )
     for c in range(2):
         for j in range(4):
             (a,) = torch.autograd.grad(gated[0, c, j], theta, retain_graph=True)
@@ -103,12 +127,25 @@ def test_latent_sensitivities_are_scaled_by_the_gate(model, gate, draw):
 def test_product_rule(coefficients, at):
     """Jets of two cubics multiply as the polynomials do."""
     p, q = (np.polynomial.Polynomial([0.5, *c]) for c in (coefficients[:3], coefficients[3:]))
-    jet = lambda f: Jet(*(torch.tensor(f.deriv(n)(at) if n else f(at), dtype=torch.float64) for n in range(3)))  # noqa: E731
+    jet = lambda f: Jet(
+        *(torch.tensor(f.deriv(n)(at) if n else f(at), dtype=torch.float64) for n in range(3))
+    )  # noqa: E731
     for ours, expected in zip(product(jet(p), jet(q)), jet(p * q)):
         assert float(ours) == pytest.approx(float(expected), rel=1e-9, abs=1e-9)
 
 
-STUDIED = ["exp", "linear", "exp(alpha=0.25)", "exp(alpha=0.5)", "exp(alpha=2)", "exp(alpha=4)", "exp(scale=10)", "linear(scale=0.1)", "tanh", "rational"]
+STUDIED = [
+    "exp",
+    "linear",
+    "exp(alpha=0.25)",
+    "exp(alpha=0.5)",
+    "exp(alpha=2)",
+    "exp(alpha=4)",
+    "exp(scale=10)",
+    "linear(scale=0.1)",
+    "tanh",
+    "rational",
+]
 
 
 @pytest.mark.parametrize("text", STUDIED)
@@ -123,26 +160,39 @@ def test_gate_jets_are_what_autograd_says(text):
     assert type(gate) in GATES.values() and value[0].item() == 0
 
 
-@pytest.mark.parametrize("text", [*STUDIED, "exp(alpha=3, scale=0.5)", "linear(scale=7)", "linear(scale=0.3)"])
+@pytest.mark.parametrize(
+    "text", [*STUDIED, "exp(alpha=3, scale=0.5)", "linear(scale=7)", "linear(scale=0.3)"]
+)
 def test_the_formula_of_a_gate_is_the_gate(text):
     gate, t = RunSpec(gate=text).gating, torch.linspace(0, 10, 7, dtype=torch.float64)
     python = gate.formula.replace(r"\tanh t", "tanh(t)").replace("e^{", "exp(").replace("}", ")")
     python = re.sub(r"(\d)([t(])", r"\1*\2", python)
-    torch.testing.assert_close(eval(python, {"t": t, "exp": torch.exp, "tanh": torch.tanh}), gate.jet(t).value)
+    torch.testing.assert_close(
+        eval(python, {"t": t, "exp": torch.exp, "tanh": torch.tanh}), gate.jet(t).value
+    )
 
 
 @pytest.mark.parametrize("text", STUDIED)
 @pytest.mark.parametrize("hard", [False, True])
 def test_the_velocity_at_the_start_knows_the_slope_of_its_gate(text, hard):
     """Free: g'(0) ũ(0), times σ(ρ₀) for r. Hard: the prescribed one, whatever the parameters, and so no velocity penalty."""
-    spec = RunSpec(gate=text, hard_velocity=hard, initial_velocity=(0.3, -0.7), precision="float64", points=40)
-    theta, zero = torch.randn(1, 162, generator=torch.Generator().manual_seed(0), dtype=torch.float64), torch.zeros(1, 1, dtype=torch.float64)
+    spec = RunSpec(
+        gate=text, hard_velocity=hard, initial_velocity=(0.3, -0.7), precision="float64", points=40
+    )
+    theta, zero = (
+        torch.randn(1, 162, generator=torch.Generator().manual_seed(0), dtype=torch.float64),
+        torch.zeros(1, 1, dtype=torch.float64),
+    )
     r, angle = (jet.first.item() for jet in spec.ansatz().jets(theta, zero))
     free = spec.gating.jet(zero).first * spec.trunk.jet(spec.trunk.blocks(theta, 2), zero).value[0]
     sigma = torch.sigmoid(spec.ansatz().start[0, 0]).item()
     expected = spec.initial_velocity if hard else (sigma * free[0].item(), free[1].item())
     assert (r, angle) == pytest.approx(expected, rel=1e-12)
-    penalty = Objective([spec]).terms(torch.nn.functional.pad(theta, (0, 30)), Collocation([spec]).draw())["velocity"].item()
+    penalty = (
+        Objective([spec])
+        .terms(torch.nn.functional.pad(theta, (0, 30)), Collocation([spec]).draw())["velocity"]
+        .item()
+    )
     assert penalty < 1e-25 if hard else penalty > 1e-3
 
 
@@ -151,11 +201,21 @@ def test_metrics_by_hand():
     ref = np.array([[1.0, 2.0], [0.0, 2.0]])
     q = np.array([[1.0, 2.3], [2 * np.pi, 2.4]])  # a whole turn is no error
     metrics = error_metrics(system, q, ref)
-    assert metrics["rel_l2_u"] == pytest.approx(0.5 / 3) and metrics["max_ae_u"] == pytest.approx(0.5)
-    assert metrics["max_ae_r"] == pytest.approx(0.3) and metrics["max_ae_theta"] == pytest.approx(0.4)
+    assert metrics["rel_l2_u"] == pytest.approx(0.5 / 3) and metrics["max_ae_u"] == pytest.approx(
+        0.5
+    )
+    assert metrics["max_ae_r"] == pytest.approx(0.3) and metrics["max_ae_theta"] == pytest.approx(
+        0.4
+    )
     assert metrics["rel_l2_r"] == pytest.approx(0.3 / np.sqrt(5))
-    residual = residual_metrics(system, np.array([[3.0, 0.0], [4.0, 0.0]]), np.array([[0.1, 9], [-0.2, 9]]))
-    assert residual["residual_mean"] == 2.5 and residual["residual_max"] == 5 and residual["residual_p95"] == pytest.approx(4.75)
+    residual = residual_metrics(
+        system, np.array([[3.0, 0.0], [4.0, 0.0]]), np.array([[0.1, 9], [-0.2, 9]])
+    )
+    assert (
+        residual["residual_mean"] == 2.5
+        and residual["residual_max"] == 5
+        and residual["residual_p95"] == pytest.approx(4.75)
+    )
     assert (residual["velocity0_r"], residual["velocity0_theta"]) == (0.1, -0.2)
 
 
@@ -184,7 +244,9 @@ def test_spectrum_finds_the_frequency_and_its_share():
 def test_the_resonance_is_where_the_spring_beats_twice_as_fast_as_the_pendulum():
     k = motion.resonance(SpringPendulum())
     table = motion.small_motions({k: RunSpec(k=k), 20.0: RunSpec(k=20)})
-    assert k == pytest.approx(29.43) and table["ratio"].tolist() == pytest.approx([2, np.sqrt(20 * (1 + 9.81 / 20) / 9.81)])
+    assert k == pytest.approx(29.43) and table["ratio"].tolist() == pytest.approx(
+        [2, np.sqrt(20 * (1 + 9.81 / 20) / 9.81)]
+    )
 
 
 def test_shares_of_power_beyond_a_frequency_by_hand():
@@ -194,7 +256,9 @@ def test_shares_of_power_beyond_a_frequency_by_hand():
     made = reference_of(t, np.array([5 + tones, 0.1 * np.sin(3 * t)]))
     row = motion.frequencies({20.0: RunSpec(k=20)}, {20.0: made}, 0.01, top=15).iloc[0]
     assert row["above_r"] == pytest.approx(9 / 13, abs=1e-3) and row["above_theta"] < 1e-6
-    assert (row["peak_r"], row["peak_theta"]) == pytest.approx((20, 3), abs=0.05) and row["omega_r"] == pytest.approx(np.sqrt(20))
+    assert (row["peak_r"], row["peak_theta"]) == pytest.approx((20, 3), abs=0.05) and row[
+        "omega_r"
+    ] == pytest.approx(np.sqrt(20))
 
 
 def reference_of(t, q):
@@ -203,5 +267,9 @@ def reference_of(t, q):
 
 def test_a_tighter_tolerance_is_more_accurate():
     table = motion.accuracy({20.0: RunSpec(k=20)}, [1e-6, 1e-8, 1e-12]).set_index("rtol")
-    assert table["difference"].is_monotonic_decreasing and table["difference"].iloc[-1] == 0 and 0 < table["difference"].iloc[1] < 1e-6
+    assert (
+        table["difference"].is_monotonic_decreasing
+        and table["difference"].iloc[-1] == 0
+        and 0 < table["difference"].iloc[1] < 1e-6
+    )
     assert table["energy_drift"].is_monotonic_decreasing

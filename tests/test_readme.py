@@ -31,7 +31,9 @@ def test_the_five_lines_print_what_the_readme_says():
     told = re.compile(r"-?\d+\.\d+")
     assert told.sub("#", printed.getvalue()).split() == told.sub("#", shown).split()
     on_file = json.loads(MACHINES.read_text())
-    if on_file[0]["fingerprint"] == numerics.fingerprint():  # on the machine of the README, to the last digit
+    if (
+        on_file[0]["fingerprint"] == numerics.fingerprint()
+    ):  # on the machine of the README, to the last digit
         assert printed.getvalue() == shown
 
 
@@ -41,29 +43,63 @@ def test_the_readme_opens_with_the_two_commands():
 
 def test_it_names_every_notebook_and_every_module():
     section = re.search(r"## What is here\n(.*?)\n## ", README, re.S)[1]
-    notebooks, library = (re.findall(r"`(\w+)`", section[section.index(head) : section.index(end)]) for head, end in (("| notebook |", "| folder |"), ("| `pinnlib` |", "`./run_all.sh status`")))
+    notebooks, library = (
+        re.findall(r"`(\w+)`", section[section.index(head) : section.index(end)])
+        for head, end in (
+            ("| notebook |", "| folder |"),
+            ("| `pinnlib` |", "`./run_all.sh status`"),
+        )
+    )
     assert notebooks == sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
-    assert sorted(library) == sorted(["pinnlib", *(path.stem for path in (ROOT / "pinnlib").glob("*.py") if not path.stem.startswith("_"))])
+    assert sorted(library) == sorted(
+        [
+            "pinnlib",
+            *(
+                path.stem
+                for path in (ROOT / "pinnlib").glob("*.py")
+                if not path.stem.startswith("_")
+            ),
+        ]
+    )
 
 
 def test_the_table_of_gates_is_that_of_the_records():
-    rows = re.findall(r"^\| `([^`]+)`: [^|]+((?:\| [\d.]+ )+)\| ([\d.]+) to ([\d.]+) \|$", README, re.M)
+    rows = re.findall(
+        r"^\| `([^`]+)`: [^|]+((?:\| [\d.]+ )+)\| ([\d.]+) to ([\d.]+) \|$", README, re.M
+    )
     choice = pd.read_csv(ROOT / "data" / "gate_choice.csv", index_col="gate")
-    assert [gate for gate, *_ in rows] == [gate for gate in choice.index if gate in dict(row[:2] for row in rows)]  # in order
-    assert [gate for gate, *_ in rows[:3]] == list(choice.index[:3]) and {"exp", "linear", choice.index[-1]} <= {gate for gate, *_ in rows}
+    assert [gate for gate, *_ in rows] == [
+        gate for gate in choice.index if gate in dict(row[:2] for row in rows)
+    ]  # in order
+    assert [gate for gate, *_ in rows[:3]] == list(choice.index[:3]) and {
+        "exp",
+        "linear",
+        choice.index[-1],
+    } <= {gate for gate, *_ in rows}
     for gate, numbers, low, high in rows:
-        assert [f"{value:.2f}" for value in choice.filter(like="regret_").loc[gate]] == re.findall(r"[\d.]+", numbers), gate
+        assert [f"{value:.2f}" for value in choice.filter(like="regret_").loc[gate]] == re.findall(
+            r"[\d.]+", numbers
+        ), gate
         assert [f"{value:.2f}" for value in choice.loc[gate, ["low", "high"]]] == [low, high], gate
     contrasts = pd.read_csv(ROOT / "data" / "gate_contrasts.csv")
-    hard, alpha = (contrasts[contrasts["question"] == question] for question in ("hard, penalty", "alpha"))
+    hard, alpha = (
+        contrasts[contrasts["question"] == question] for question in ("hard, penalty", "alpha")
+    )
     assert len(hard) == 8 and (hard["ratio"] < 1).all() and (hard["p_holm"] < 0.05).all()
-    assert (lost(alpha)[["exp(alpha=2.0)", "exp(alpha=4.0)"]] == 0).all() and (lost(alpha) == 0).sum() == 2
+    assert (lost(alpha)[["exp(alpha=2.0)", "exp(alpha=4.0)"]] == 0).all() and (
+        lost(alpha) == 0
+    ).sum() == 2
 
 
 def test_its_other_numbers_are_those_of_the_records():
     section = re.search(r"## What came out\n(.*?)\n## ", README, re.S)[1]
     numbers = json.loads((ROOT / "data" / "numbers" / "03_statistics.json").read_text())
-    assert numbers["published_same_winner"] == numbers["published_same_significance"] == numbers["published_tests"] == 8
+    assert (
+        numbers["published_same_winner"]
+        == numbers["published_same_significance"]
+        == numbers["published_tests"]
+        == 8
+    )
     inside = numbers["published_mean_exp_inside"] + numbers["published_mean_linear_inside"]
     assert f"{inside} of its {2 * numbers['published_tests']} means" in section
     assert "nine tenths" in section and round(10 * numbers["basin_gap_share"]) == 9
@@ -73,9 +109,15 @@ def test_its_other_numbers_are_those_of_the_records():
     turned, networks = map(int, numbers["baseline_linear_turned"].split(" of "))
     assert turned > networks / 2 and numbers["baseline_exp_turned"].startswith("0 of ")
     ratios = json.loads((ROOT / "data" / "benchmark.json").read_text())["ratios"]
-    assert f"a spectral run is {min(ratios['adaptive'], ratios['fixed']):.0f} times" in README and f"a plain network {ratios['baseline']:.1f} times" in README
+    assert (
+        f"a spectral run is {min(ratios['adaptive'], ratios['fixed']):.0f} times" in README
+        and f"a plain network {ratios['baseline']:.1f} times" in README
+    )
     every = specs_of(*STUDIES)
-    assert f"{len(every):,} runs" in README and f"the {sum(spec.model == 'baseline' for spec in every)} plain networks" in README
+    assert (
+        f"{len(every):,} runs" in README
+        and f"the {sum(spec.model == 'baseline' for spec in every)} plain networks" in README
+    )
 
 
 @pytest.fixture
@@ -89,12 +131,28 @@ def registries():
 
 
 def test_its_hours_are_those_of_the_records():
-    pace, hours = Pace({}), {word: number for number, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight"), 1)}
-    for pattern, studies in ((r"`--study main` takes some (\w+) hours", ["main"]), (r"at the pace of the records, some (\w+) hours", STUDIES)):
-        assert round(pace.seconds(specs_of(*studies)) / 2 / 3600) == hours[re.search(pattern, README)[1]]
+    pace, hours = (
+        Pace({}),
+        {
+            word: number
+            for number, word in enumerate(
+                ("one", "two", "three", "four", "five", "six", "seven", "eight"), 1
+            )
+        },
+    )
+    for pattern, studies in (
+        (r"`--study main` takes some (\w+) hours", ["main"]),
+        (r"at the pace of the records, some (\w+) hours", STUDIES),
+    ):
+        assert (
+            round(pace.seconds(specs_of(*studies)) / 2 / 3600)
+            == hours[re.search(pattern, README)[1]]
+        )
 
 
-def test_a_gate_a_trunk_and_a_system_of_ones_own_work_as_the_readme_says(registries, tmp_path, monkeypatch):
+def test_a_gate_a_trunk_and_a_system_of_ones_own_work_as_the_readme_says(
+    registries, tmp_path, monkeypatch
+):
     section = re.search(r"## Make it yours\n(.*?)\n## ", README, re.S)[1]
     monkeypatch.chdir(tmp_path)
     names, values = {"__name__": "readme"}, []
@@ -106,14 +164,29 @@ def test_a_gate_a_trunk_and_a_system_of_ones_own_work_as_the_readme_says(registr
         else:
             exec(compile(ast.Module([last], []), "README.md", "exec"), names)
     by_gate, by_trunk, by_system = values
-    assert by_gate.spec.gate == "log" and [*by_gate.numbers] == ["tau"] and "exp: On record" in by_gate.status.value
-    assert len(names["report"].records) == 12 and all(record["status"] == "ok" for record in names["report"].records.values())
-    assert {text.get_text() for text in names["figure"].legends[0].texts} == {"adaptive, exp", "adaptive, log"}
-    assert train(dataclasses.replace(by_trunk.spec, steps=20))[0].status == "ok" and by_trunk.spec.model == "bumps"
+    assert (
+        by_gate.spec.gate == "log"
+        and [*by_gate.numbers] == ["tau"]
+        and "exp: On record" in by_gate.status.value
+    )
+    assert len(names["report"].records) == 12 and all(
+        record["status"] == "ok" for record in names["report"].records.values()
+    )
+    assert {text.get_text() for text in names["figure"].legends[0].texts} == {
+        "adaptive, exp",
+        "adaptive, log",
+    }
+    assert (
+        train(dataclasses.replace(by_trunk.spec, steps=20))[0].status == "ok"
+        and by_trunk.spec.model == "bumps"
+    )
     by_system.train.click()
     thread = by_system.thread
     thread.join(60)
-    assert "Trained here" in by_system.status.value and by_system.shelf.find(by_system.spec).metrics["rel_l2_u"] < 0.3
+    assert (
+        "Trained here" in by_system.status.value
+        and by_system.shelf.find(by_system.spec).metrics["rel_l2_u"] < 0.3
+    )
     with pytest.raises(ValueError, match="tau"):
         names["RunSpec"](gate="log(width=1)")
 
@@ -126,7 +199,10 @@ def test_the_derivatives_of_the_readmes_classes_are_right(registries):
         exec(block.partition("\nExplorer(")[0], names)
     t = torch.linspace(0.1, 9.9, 50, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(1, 1, 60, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    for jet in (names["Log"](2.0).jet(t), names["Jet"](*(x[0, 0] for x in names["Bumps"]().jet({"weight": weight}, t[None])))):
+    for jet in (
+        names["Log"](2.0).jet(t),
+        names["Jet"](*(x[0, 0] for x in names["Bumps"]().jet({"weight": weight}, t[None]))),
+    ):
         (first,) = torch.autograd.grad(jet.value.sum(), t, create_graph=True)
         (second,) = torch.autograd.grad(first.sum(), t, create_graph=True)
         assert torch.allclose(jet.first, first) and torch.allclose(jet.second, second)
@@ -147,10 +223,14 @@ def test_every_table_and_each_of_its_columns_is_described(path):
     opening, shared, *sections = re.split(r"^## ", about, flags=re.M)
     assert f"| `{path.relative_to(ROOT / 'data')}`" in opening or f", `{path.name}`" in opening
     if path.parent.name == "data":
-        (section,) = (section for section in sections if f"`{path.name}`" in section.partition("\n")[0])
+        (section,) = (
+            section for section in sections if f"`{path.name}`" in section.partition("\n")[0]
+        )
     else:
         section = (path.parent / "README.md").read_text()
     told = [name.replace("…", "*") for name in re.findall(r"`([^`\n]+)`", shared + section)]
     with path.open() as file:
         columns = file.readline().strip().split(",")
-    assert [column for column in columns if not any(fnmatch.fnmatchcase(column, name) for name in told)] == []
+    assert [
+        column for column in columns if not any(fnmatch.fnmatchcase(column, name) for name in told)
+    ] == []

@@ -27,12 +27,21 @@ from pinnlib.record import mixed_versions, record_of, result_of, table, understo
 from pinnlib.sweep import export, missing, sweep
 
 TINY = {"steps": 12, "points": 40}
-SPECS = [RunSpec(model=m, gate=g, k=k, seed=s, **TINY) for m in ("adaptive", "fixed") for g in ("exp", "linear") for k in (20, 60) for s in (0, 1)]
+SPECS = [
+    RunSpec(model=m, gate=g, k=k, seed=s, **TINY)
+    for m in ("adaptive", "fixed")
+    for g in ("exp", "linear")
+    for k in (20, 60)
+    for s in (0, 1)
+]
 
 
 def essence(records):
     """What of a record depends on its spec alone."""
-    return {key: (r["status"], r["metrics"], r["history"], r["parameters"], r["parameters_sha256"]) for key, r in records.items()}
+    return {
+        key: (r["status"], r["metrics"], r["history"], r["parameters"], r["parameters_sha256"])
+        for key, r in records.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -47,22 +56,53 @@ def trained(tmp_path_factory):
 
 def test_the_studies_have_the_sizes_of_the_contract():
     assert {name: len(set(study.specs())) for name, study in STUDIES.items()} == {
-        "main": 440, "no_penalty": 400, "expanded": 740, "as_written": 1040, "table": 160, "early": 480, "stages": 498,
-        "gates": 800, "gates_mse": 400, "budget": 40, "hard_velocity": 160, "free_velocity": 160, "sgd_exp": 40, "sgd_linear": 40, **{f"sgd_tuning_{i}": 12 for i in range(7)},
-    }  # fmt: skip
+        "main": 440,
+        "no_penalty": 400,
+        "expanded": 740,
+        "as_written": 1040,
+        "table": 160,
+        "early": 480,
+        "stages": 498,
+        "gates": 800,
+        "gates_mse": 400,
+        "budget": 40,
+        "hard_velocity": 160,
+        "free_velocity": 160,
+        "sgd_exp": 40,
+        "sgd_linear": 40,
+        **{f"sgd_tuning_{i}": 12 for i in range(7)},
+    }
     published = specs_of("main", "no_penalty", "expanded")
     assert len(published) == 1260 == len(set(published)) == len({spec.key for spec in published})
     assert len({spec.key for spec in specs_of(*STUDIES)}) == 1260 + 1040 + 848 + 1220 + 84 + 80
     assert set(specs_of("table")) <= set(published)
-    assert {spec.steps for spec in specs_of("early")} == {500} and {spec.steps for spec in specs_of("stages")} == {100, 500, 1000}
+    assert {spec.steps for spec in specs_of("early")} == {500} and {
+        spec.steps for spec in specs_of("stages")
+    } == {100, 500, 1000}
 
 
 def test_every_run_comes_with_its_other_gate():
-    pairs = Counter((s.model, s.k, s.lambda_ic, s.loss, s.seed, s.steps) for s in specs_of("main", "no_penalty", "expanded", "as_written", "early", "stages"))
+    pairs = Counter(
+        (s.model, s.k, s.lambda_ic, s.loss, s.seed, s.steps)
+        for s in specs_of("main", "no_penalty", "expanded", "as_written", "early", "stages")
+    )
     assert set(pairs.values()) == {2}
 
 
-@pytest.mark.parametrize("study, model, k, seeds", [("main", "adaptive", 20, 20), ("main", "adaptive", 40, 10), ("main", "baseline", 60, 10), ("no_penalty", "adaptive", 30, 10), ("no_penalty", "adaptive", 60, 20), ("expanded", "adaptive", 130, 20), ("expanded", "adaptive", 10, 10), ("expanded", "fixed", 130, 10), ("as_written", "adaptive", 10, 20)])
+@pytest.mark.parametrize(
+    "study, model, k, seeds",
+    [
+        ("main", "adaptive", 20, 20),
+        ("main", "adaptive", 40, 10),
+        ("main", "baseline", 60, 10),
+        ("no_penalty", "adaptive", 30, 10),
+        ("no_penalty", "adaptive", 60, 20),
+        ("expanded", "adaptive", 130, 20),
+        ("expanded", "adaptive", 10, 10),
+        ("expanded", "fixed", 130, 10),
+        ("as_written", "adaptive", 10, 20),
+    ],
+)
 def test_seeds_per_cell(study, model, k, seeds):
     found = {s.seed for s in STUDIES[study].specs() if s.model == model and s.k == k}
     assert found == set(range(seeds))
@@ -70,11 +110,17 @@ def test_seeds_per_cell(study, model, k, seeds):
 
 def test_a_smoke_test_shrinks_every_cell():
     specs = specs_of("main", seeds=2, steps=7)
-    assert {s.seed for s in specs} == {0, 1} and {s.steps for s in specs} == {7} and len(specs) == 3 * 6 * 2 * 2
+    assert (
+        {s.seed for s in specs} == {0, 1}
+        and {s.steps for s in specs} == {7}
+        and len(specs) == 3 * 6 * 2 * 2
+    )
 
 
 def test_a_study_of_no_updates_and_records_that_are_a_folder_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="steps=0 is not allowed: steps must be a whole number >= 1"):
+    with pytest.raises(
+        ValueError, match="steps=0 is not allowed: steps must be a whole number >= 1"
+    ):
         specs_of("main", steps=0)
     with pytest.raises(ValueError, match="records='PosixPath'.*Journal"):
         runs_of([RunSpec()], tmp_path)
@@ -93,36 +139,68 @@ def test_a_record_is_a_run(trained):
     assert set(records) == {spec.key for spec in SPECS}
     for result in pinnlib.train(SPECS[:3]):
         again = result_of(records[result.spec.key])
-        assert again.spec == result.spec and again.metrics == result.metrics and again.status == "ok"
-        assert np.array_equal(again.parameters, result.parameters) and again.parameters.dtype == np.float32
+        assert (
+            again.spec == result.spec and again.metrics == result.metrics and again.status == "ok"
+        )
+        assert (
+            np.array_equal(again.parameters, result.parameters)
+            and again.parameters.dtype == np.float32
+        )
         assert again.predict([0.5, 3]).equals(result.predict([0.5, 3]))
-        np.testing.assert_allclose(records[result.spec.key]["frequencies"], result.frequencies, rtol=1e-6)
+        np.testing.assert_allclose(
+            records[result.spec.key]["frequencies"], result.frequencies, rtol=1e-6
+        )
         np.testing.assert_allclose(again.history, result.history, rtol=1e-4)
 
 
 def test_a_record_says_where_it_was_made(trained):
     for record in Journal(trained).load().values():
-        assert set(record["made"]) == {"pinnlib", "torch", "numba", "cpu", "fingerprint", "commit"} and record["numerics"] == numerics.NUMERICS
+        assert (
+            set(record["made"]) == {"pinnlib", "torch", "numba", "cpu", "fingerprint", "commit"}
+            and record["numerics"] == numerics.NUMERICS
+        )
         assert record["made"]["fingerprint"] == numerics.fingerprint() and record["seconds"] >= 0
 
 
 def test_pandas_reads_it_in_one_line(trained):
     frame = pd.read_json(trained / "adaptive_exp_balanced.jsonl", lines=True)
-    assert len(frame) == 4 and {"key", "spec", "metrics", "history", "parameters"} <= set(frame.columns)
+    assert len(frame) == 4 and {"key", "spec", "metrics", "history", "parameters"} <= set(
+        frame.columns
+    )
 
 
 def test_the_tidy_table(trained, tmp_path):
     export(trained, tmp_path / "runs.csv")
     frame = pd.read_csv(tmp_path / "runs.csv")
-    wanted = {"model", "gate", "k", "lambda_ic", "loss", "seed", "steps", "status", "rel_l2_u", "max_ae_u", "numerics"}
-    assert len(frame) == len(SPECS) and wanted <= set(frame.columns) and set(frame["gate"]) == {"exp", "linear"}
+    wanted = {
+        "model",
+        "gate",
+        "k",
+        "lambda_ic",
+        "loss",
+        "seed",
+        "steps",
+        "status",
+        "rel_l2_u",
+        "max_ae_u",
+        "numerics",
+    }
+    assert (
+        len(frame) == len(SPECS)
+        and wanted <= set(frame.columns)
+        and set(frame["gate"]) == {"exp", "linear"}
+    )
     assert table({}).columns.isin(frame.columns).all() and table({}).empty
 
 
 def test_a_network_keeps_a_hash_of_its_parameters():
     (result,) = pinnlib.train(RunSpec(model="baseline", steps=2, points=10))
     record = record_of(result, {})
-    assert record["parameters"] is None and len(record["parameters_sha256"]) == 16 and record["frequencies"] is None
+    assert (
+        record["parameters"] is None
+        and len(record["parameters_sha256"]) == 16
+        and record["frequencies"] is None
+    )
     with pytest.raises(ValueError, match="holds no parameters"):
         result_of(record)
 
@@ -130,9 +208,15 @@ def test_a_network_keeps_a_hash_of_its_parameters():
 def test_a_diverged_run_is_recorded_as_such(tmp_path):
     wild = RunSpec(lambda_ic=3e38, initial_velocity=(0.0, 20.0), loss="mse", **TINY)
     report = sweep([wild, SPECS[0]], tmp_path, workers=1)
-    assert report.records[wild.key]["status"] == "diverged" and wild.key in str(report) and "diverged: 1" in str(report)
+    assert (
+        report.records[wild.key]["status"] == "diverged"
+        and wild.key in str(report)
+        and "diverged: 1" in str(report)
+    )
     alone = runs_of([wild], report.records)
-    assert alone["rel_l2_u"].isna().all() and stats.summary(alone, "rel_l2_u")["diverged"].tolist() == [1]
+    assert alone["rel_l2_u"].isna().all() and stats.summary(alone, "rel_l2_u")[
+        "diverged"
+    ].tolist() == [1]
     assert sweep([wild], tmp_path, workers=1).trained == 0  # it would diverge again
 
 
@@ -148,7 +232,15 @@ def test_a_missing_run_is_a_row(trained):
 
 def test_other_settings_are_other_records(trained):
     records = Journal(trained).load()
-    for change in ({"steps": 13}, {"points": 41}, {"lr": 2e-3}, {"lambda_ic": 0}, {"initial_position": (1.1, 0.2)}, {"gate": "exp(alpha=2)"}, {"precision": "float64"}):
+    for change in (
+        {"steps": 13},
+        {"points": 41},
+        {"lr": 2e-3},
+        {"lambda_ic": 0},
+        {"initial_position": (1.1, 0.2)},
+        {"gate": "exp(alpha=2)"},
+        {"precision": "float64"},
+    ):
         spec = RunSpec(**({"model": "adaptive", "gate": "exp", "k": 20, "seed": 0} | TINY | change))
         assert missing([spec], records) == [spec]
 
@@ -164,7 +256,9 @@ def test_a_record_of_settings_from_the_future_is_named_and_left_alone(trained, t
     record["spec"]["momentum"] = 0.9
     with Journal(tmp_path).writing() as writer:
         writer.append([record])
-    with pytest.warns(UserWarning, match="settings that this version does not know, left alone: .*:1"):
+    with pytest.warns(
+        UserWarning, match="settings that this version does not know, left alone: .*:1"
+    ):
         assert Journal(tmp_path).load() == {}
     with Journal(tmp_path).writing() as writer:
         assert not writer.damaged
@@ -174,13 +268,19 @@ def test_a_record_of_settings_from_the_future_is_named_and_left_alone(trained, t
 def test_a_component_at_rest_has_no_relative_error_and_is_no_divergence():
     (result,) = pinnlib.train(RunSpec(initial_position=(1.0, 0.0), **TINY))
     record = record_of(result, {})
-    assert result.status == "ok" and record["metrics"]["rel_l2_theta"] is None and record["metrics"]["rel_l2_u"] > 0
+    assert (
+        result.status == "ok"
+        and record["metrics"]["rel_l2_theta"] is None
+        and record["metrics"]["rel_l2_u"] > 0
+    )
 
 
 # Damage
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_whatever_happens_to_the_file_nothing_wrong_is_loaded(trained, tmp_path_factory, data):
     good = Journal(trained).load()
@@ -210,13 +310,24 @@ def test_a_torn_record_is_named_set_aside_and_trained_again(trained, tmp_path):
     with pytest.warns(UserWarning, match="fixed_linear_balanced.jsonl:4"):
         assert len(Journal(tmp_path).load()) == len(SPECS) - 1
     report = sweep(SPECS, tmp_path, workers=1)
-    assert report.trained == 1 and report.set_aside == "fixed_linear_balanced.jsonl:4" and "fixed_linear_balanced.jsonl:4" in str(report)
-    assert (tmp_path / "set-aside" / "lines.txt").read_text().startswith("fixed_linear_balanced.jsonl:4: {")
+    assert (
+        report.trained == 1
+        and report.set_aside == "fixed_linear_balanced.jsonl:4"
+        and "fixed_linear_balanced.jsonl:4" in str(report)
+    )
+    assert (
+        (tmp_path / "set-aside" / "lines.txt")
+        .read_text()
+        .startswith("fixed_linear_balanced.jsonl:4: {")
+    )
     assert essence(Journal(tmp_path).load()) == essence(Journal(trained).load())
 
 
 def test_two_writers_at_once_are_refused(trained):
-    with Journal(trained).writing(), pytest.raises(JournalError, match=f"another sweep, process {os.getpid()}, is writing"):
+    with (
+        Journal(trained).writing(),
+        pytest.raises(JournalError, match=f"another sweep, process {os.getpid()}, is writing"),
+    ):
         sweep(SPECS, trained, workers=1)
 
 
@@ -228,11 +339,23 @@ def test_a_full_disk_gives_a_clear_error_and_a_valid_journal(trained, tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (line * 3 // 2, line * 3 // 2))
 
     code = "import sys; from pathlib import Path; from pinnlib import RunSpec; from pinnlib.sweep import sweep\nsweep([RunSpec(seed=s, steps=12, points=40) for s in range(3)], Path(sys.argv[1]), workers=1)"
-    done = subprocess.run([sys.executable, "-c", code, tmp_path / "records"], preexec_fn=limited, capture_output=True, text=True)
-    assert done.returncode != 0 and "JournalError: cannot write to" in done.stderr and "intact" in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "records"],
+        preexec_fn=limited,
+        capture_output=True,
+        text=True,
+    )
+    assert (
+        done.returncode != 0
+        and "JournalError: cannot write to" in done.stderr
+        and "intact" in done.stderr
+    )
     records, damaged, _ = Journal(tmp_path / "records").scan()
     assert len(records) == 1 and not damaged
-    kept = subprocess.run([sys.executable, "-c", code.replace("range(3)", "range(1)"), tmp_path / "records"], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    kept = subprocess.run(
+        [sys.executable, "-c", code.replace("range(3)", "range(1)"), tmp_path / "records"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+    )
     assert kept.returncode == 0  # what needs no room is done without any
 
 
@@ -275,7 +398,9 @@ def test_older_numerics_are_told_and_retrained_on_demand(trained, tmp_path):
         writer.append(old[:3])
     assert sweep(SPECS[:4], tmp_path, workers=1).trained in range(1, 5)
     frame = table(Journal(tmp_path).load())
-    assert mixed_versions(frame).startswith("Mixed numerics: 3 by version 0") and "--older" in mixed_versions(frame)
+    assert mixed_versions(frame).startswith(
+        "Mixed numerics: 3 by version 0"
+    ) and "--older" in mixed_versions(frame)
     specs = [RunSpec(**r["spec"]) for r in old[:3]]
     assert sweep(specs, tmp_path, workers=1).trained == 0
     assert "3 by version 0 (now" in mixed_versions(frame[frame["numerics"] == 0])
@@ -286,26 +411,63 @@ def test_older_numerics_are_told_and_retrained_on_demand(trained, tmp_path):
 
 def test_the_version_of_the_numerics_changes_with_the_bits():
     """On a machine whose fingerprint is on file, other bits need a new NUMERICS (and a new line in data/machines.json)."""
-    expected = {line["fingerprint"]: line["numerics"] for line in json.loads(MACHINES.read_text()) if line["machine"] == numerics.machine()}
+    expected = {
+        line["fingerprint"]: line["numerics"]
+        for line in json.loads(MACHINES.read_text())
+        if line["machine"] == numerics.machine()
+    }
     if not expected:
-        pytest.skip(f"no fingerprint on file for {numerics.machine()}; to add: {numerics.fingerprint()}")
+        pytest.skip(
+            f"no fingerprint on file for {numerics.machine()}; to add: {numerics.fingerprint()}"
+        )
     assert expected.get(numerics.fingerprint()) == numerics.NUMERICS
 
 
 def test_how_long_the_missing_runs_would_take():
-    made = ((1000, 2.0), (1000, 12.0), (1000, 120.0), (100, 300.0))  # updates, seconds; the last is too short to tell the pace
-    pace = Pace({str(i): {"spec": {"model": "fixed", "steps": steps, "points": 2000}, "seconds": seconds} for i, (steps, seconds) in enumerate(made)})
+    made = (
+        (1000, 2.0),
+        (1000, 12.0),
+        (1000, 120.0),
+        (100, 300.0),
+    )  # updates, seconds; the last is too short to tell the pace
+    pace = Pace(
+        {
+            str(i): {"spec": {"model": "fixed", "steps": steps, "points": 2000}, "seconds": seconds}
+            for i, (steps, seconds) in enumerate(made)
+        }
+    )
     todo = [RunSpec(model="fixed", steps=5000, seed=seed) for seed in range(2 * os.cpu_count())]
-    assert pace.seconds(todo[:3]) == pytest.approx(180) and pace.seconds([RunSpec(model="fixed", steps=5000, points=1000)]) == pytest.approx(30)
-    assert pace.told(todo).startswith("about 2 minutes with ") and pace.told(todo * 100).startswith("about 3.3 hours with ")
-    assert pace.told(todo, 100).startswith(f"less than two minutes with {len(todo)} ") and pace.told([]) == "nothing to train"
-    runs = pd.read_csv(RUNS_CSV).query("model == 'adaptive' and steps * points >= 1e6")  # of a model that the records lack: the repository's
-    assert pace.seconds([RunSpec()]) == pytest.approx((runs["seconds"] / runs["steps"] / runs["points"]).median() * 5000 * 2000)
+    assert pace.seconds(todo[:3]) == pytest.approx(180) and pace.seconds(
+        [RunSpec(model="fixed", steps=5000, points=1000)]
+    ) == pytest.approx(30)
+    assert pace.told(todo).startswith("about 2 minutes with ") and pace.told(todo * 100).startswith(
+        "about 3.3 hours with "
+    )
+    assert (
+        pace.told(todo, 100).startswith(f"less than two minutes with {len(todo)} ")
+        and pace.told([]) == "nothing to train"
+    )
+    runs = pd.read_csv(RUNS_CSV).query(
+        "model == 'adaptive' and steps * points >= 1e6"
+    )  # of a model that the records lack: the repository's
+    assert pace.seconds([RunSpec()]) == pytest.approx(
+        (runs["seconds"] / runs["steps"] / runs["points"]).median() * 5000 * 2000
+    )
 
 
-def test_a_variant_of_a_model_takes_as_long_as_the_model_and_a_damaged_table_spoils_nothing(tmp_path, monkeypatch):
-    assert Pace({}).seconds([RunSpec(model="baseline(hidden=33)")]) == Pace({}).seconds([RunSpec(model="baseline")]) > 10 * Pace({}).seconds([RunSpec()])
-    assert Pace({}).told([RunSpec(model="baseline")], 2).endswith("with 1 local process, at the pace of the records")
+def test_a_variant_of_a_model_takes_as_long_as_the_model_and_a_damaged_table_spoils_nothing(
+    tmp_path, monkeypatch
+):
+    assert (
+        Pace({}).seconds([RunSpec(model="baseline(hidden=33)")])
+        == Pace({}).seconds([RunSpec(model="baseline")])
+        > 10 * Pace({}).seconds([RunSpec()])
+    )
+    assert (
+        Pace({})
+        .told([RunSpec(model="baseline")], 2)
+        .endswith("with 1 local process, at the pace of the records")
+    )
     for text in ("", "model,steps", "<<<<<<< ours\n"):
         (tmp_path / "runs.csv").write_text(text)
         monkeypatch.setattr("pinnlib.pace.RUNS_CSV", tmp_path / "runs.csv")
@@ -313,8 +475,17 @@ def test_a_variant_of_a_model_takes_as_long_as_the_model_and_a_damaged_table_spo
 
 
 def test_how_long_a_model_takes_that_was_never_trained_is_not_known(monkeypatch):
-    monkeypatch.setitem(MODELS, "other", dataclasses.make_dataclass("Other", [], bases=(AdaptiveFourier,), namespace={"name": "other"}, frozen=True))
-    assert Pace({}).told([RunSpec(model="other")]) == "how long that takes is not known: no run of other is on record"
+    monkeypatch.setitem(
+        MODELS,
+        "other",
+        dataclasses.make_dataclass(
+            "Other", [], bases=(AdaptiveFourier,), namespace={"name": "other"}, frozen=True
+        ),
+    )
+    assert (
+        Pace({}).told([RunSpec(model="other")])
+        == "how long that takes is not known: no run of other is on record"
+    )
     assert Pace({}).seconds([RunSpec(model="other")]) > 0  # its share of a bar
 
 
@@ -323,7 +494,9 @@ def test_how_long_a_model_takes_that_was_never_trained_is_not_known(monkeypatch)
 
 def test_audit_confirms_good_records_and_finds_a_forged_one(trained, tmp_path):
     found = audit(4, folder=trained, here=True)
-    assert set(found["verdict"]) == {"identical"} and set(found["key"]) <= set(Journal(trained).load())
+    assert set(found["verdict"]) == {"identical"} and set(found["key"]) <= set(
+        Journal(trained).load()
+    )
     forged = Journal(trained).load()[SPECS[0].key]
     forged["metrics"]["rel_l2_u"] *= 0.9
     with Journal(tmp_path).writing() as writer:
@@ -339,11 +512,18 @@ def test_audit_confirms_good_records_and_finds_a_forged_one(trained, tmp_path):
         result_of(Journal(tmp_path / "parameters").load()[SPECS[0].key])
     command = [sys.executable, ROOT / "pinnlib", "audit", "--sample", "1", "--records", tmp_path]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 1 and "1 MISMATCH" in done.stdout and f"MISMATCH: {VERDICTS['MISMATCH']}" in done.stdout and "identical:" not in done.stdout
+    assert (
+        done.returncode == 1
+        and "1 MISMATCH" in done.stdout
+        and f"MISMATCH: {VERDICTS['MISMATCH']}" in done.stdout
+        and "identical:" not in done.stdout
+    )
 
 
 def test_audit_names_what_is_not_on_record(trained, tmp_path):
-    with pytest.raises(ValueError, match=re.escape(f"records='{tmp_path}'") + ".*there are none in it"):
+    with pytest.raises(
+        ValueError, match=re.escape(f"records='{tmp_path}'") + ".*there are none in it"
+    ):
         audit(1, folder=tmp_path)
     with pytest.raises(ValueError, match="model='baseline'.*on record: adaptive, fixed"):
         audit(1, ["baseline"], folder=trained)
@@ -352,10 +532,15 @@ def test_audit_names_what_is_not_on_record(trained, tmp_path):
 def test_audit_of_another_machines_records_compares_distributions(tmp_path):
     specs = [RunSpec(seed=s, **TINY) for s in range(8)]
     sweep(specs, tmp_path / "here", workers=1)
-    records = [r | {"made": r["made"] | {"fingerprint": "elsewhere"}} for r in Journal(tmp_path / "here").load().values()]
+    records = [
+        r | {"made": r["made"] | {"fingerprint": "elsewhere"}}
+        for r in Journal(tmp_path / "here").load().values()
+    ]
     with Journal(tmp_path / "there").writing() as writer:
         writer.append(records)
-    assert set(audit(3, folder=tmp_path / "there")["verdict"]) == {"identical"}  # the bits are the same, whoever made them
+    assert set(audit(3, folder=tmp_path / "there")["verdict"]) == {
+        "identical"
+    }  # the bits are the same, whoever made them
     with pytest.raises(ValueError, match="no such record was made on this kind of processor"):
         audit(3, folder=tmp_path / "there", here=True)
     for record in records:
@@ -375,6 +560,11 @@ def test_audit_of_another_machines_records_compares_distributions(tmp_path):
 
 def test_the_committed_records_are_sound_and_small():
     records, damaged, foreign = Journal().scan()
-    assert records and not damaged and not foreign and sum(path.stat().st_size for path in RECORDS.glob("*.jsonl")) < 25e6
+    assert (
+        records
+        and not damaged
+        and not foreign
+        and sum(path.stat().st_size for path in RECORDS.glob("*.jsonl")) < 25e6
+    )
     asked = {spec.key for spec in specs_of(*STUDIES)}
     assert set(records) <= asked and len(records) > 100

@@ -17,81 +17,148 @@ def table(ratios, p=0.01, **columns):
 MISSING = table([2.0, np.nan], factor=["amplitude", "shape"], k=[20, 60], steps=[1, 5])
 
 
-@pytest.mark.parametrize("rule", [rules.amplitude_or_shape, rules.never_beaten, rules.budget_decides, rules.helps, rules.elsewhere])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        rules.amplitude_or_shape,
+        rules.never_beaten,
+        rules.budget_decides,
+        rules.helps,
+        rules.elsewhere,
+    ],
+)
 def test_nothing_is_answered_from_runs_that_are_not_there(rule):
     assert rule(MISSING) == "open"
     assert rules.changes(MISSING, (20, 60)) == rules.conditioning(MISSING, MISSING) == "open"
 
 
 def factors(amplitude, shape, **options):
-    return table([*amplitude, *shape], factor=["amplitude"] * len(amplitude) + ["shape"] * len(shape), **options)
+    return table(
+        [*amplitude, *shape],
+        factor=["amplitude"] * len(amplitude) + ["shape"] * len(shape),
+        **options,
+    )
 
 
 def test_amplitude_or_shape():
     small, large = [1.1, 1 / 1.1] * 4, [3.0, 1 / 3] * 4
     assert rules.amplitude_or_shape(factors(large, small)) == "amplitude"
-    assert rules.amplitude_or_shape(factors(small, large)) == "shape"  # the direction of an effect does not matter
+    assert (
+        rules.amplitude_or_shape(factors(small, large)) == "shape"
+    )  # the direction of an effect does not matter
     assert rules.amplitude_or_shape(factors(large, large)) == "both"
     assert rules.amplitude_or_shape(factors(large, small, p=0.2)) == "undecided"
-    assert rules.amplitude_or_shape(factors(large, [2.5] * 8, p=[0.01] * 8 + [0.2] * 8)) == "undecided"  # near, but one is unsure
+    assert (
+        rules.amplitude_or_shape(factors(large, [2.5] * 8, p=[0.01] * 8 + [0.2] * 8)) == "undecided"
+    )  # near, but one is unsure
 
 
 def test_never_beaten():
-    pairs = pd.DataFrame({"first": ["a", "a", "b"], "second": ["b", "c", "c"], "ratio": [2.0, 0.5, 0.9], "p_holm": [0.01, 0.04, 0.2]})
+    pairs = pd.DataFrame(
+        {
+            "first": ["a", "a", "b"],
+            "second": ["b", "c", "c"],
+            "ratio": [2.0, 0.5, 0.9],
+            "p_holm": [0.01, 0.04, 0.2],
+        }
+    )
     assert rules.never_beaten(pairs) == "c"
     assert rules.never_beaten(pairs.assign(p_holm=0.2)) == "a, b, c"
     assert rules.never_beaten(pairs.assign(ratio=[2.0, 0.5, 1.5], p_holm=0.01)) == "none"
 
 
 def test_changes_with_the_loss_needs_both_sides():
-    assert rules.changes(table([2.0, 2.0, 2.0, 0.9], k=[20, 20, 60, 60]), (20, 30, 60)) == "at 1 of 3 k"
-    assert rules.changes(table([2.0, 2.0, 2.0, 2.0], [0.01, 0.06, 0.01, 0.01], k=[20, 20, 60, 60]), (20, 60)) == "at 1 of 2 k"
+    assert (
+        rules.changes(table([2.0, 2.0, 2.0, 0.9], k=[20, 20, 60, 60]), (20, 30, 60))
+        == "at 1 of 3 k"
+    )
+    assert (
+        rules.changes(
+            table([2.0, 2.0, 2.0, 2.0], [0.01, 0.06, 0.01, 0.01], k=[20, 20, 60, 60]), (20, 60)
+        )
+        == "at 1 of 2 k"
+    )
 
 
-@pytest.mark.parametrize("ratios, p, answer", [
-    ([2.0, 3.0, 0.5, 0.4], 0.01, "no"),
-    ([2.0, 0.5, 0.5, 0.4], 0.01, "yes"),  # another winner at one k
-    ([2.0, 3.0, 0.5, 0.4], [0.01, 0.01, 0.01, 0.3], "yes"),  # no longer significant
-    ([2.0, 3.0, 0.5, 0.4], [0.3, 0.01, 0.01, 0.01], "no"),  # more significant than before
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "ratios, p, answer",
+    [
+        ([2.0, 3.0, 0.5, 0.4], 0.01, "no"),
+        ([2.0, 0.5, 0.5, 0.4], 0.01, "yes"),  # another winner at one k
+        ([2.0, 3.0, 0.5, 0.4], [0.01, 0.01, 0.01, 0.3], "yes"),  # no longer significant
+        ([2.0, 3.0, 0.5, 0.4], [0.3, 0.01, 0.01, 0.01], "no"),  # more significant than before
+    ],
+)
 def test_budget(ratios, p, answer):
-    assert rules.budget_decides(table(ratios, p, k=[20, 20, 60, 60], steps=[5000, 25000, 5000, 25000])) == answer
+    assert (
+        rules.budget_decides(table(ratios, p, k=[20, 20, 60, 60], steps=[5000, 25000, 5000, 25000]))
+        == answer
+    )
 
 
 def test_helps_hurts_or_mixed():
     assert rules.helps(table([2.0] * 6 + [1.1] * 2, [0.01] * 6 + [0.5] * 2)) == "helps"
     assert rules.helps(table([0.5] * 8)) == "hurts"
-    assert rules.helps(table([2.0] * 7 + [0.5])) == "mixed" == rules.helps(table([2.0] * 5 + [1.1] * 3, [0.01] * 5 + [0.5] * 3))
+    assert (
+        rules.helps(table([2.0] * 7 + [0.5]))
+        == "mixed"
+        == rules.helps(table([2.0] * 5 + [1.1] * 3, [0.01] * 5 + [0.5] * 3))
+    )
 
 
 def test_what_the_answers_rest_on_is_counted():
-    mixed = table([2.0, 1.6, 1.4, 0.5, 1.0, 3.0, np.nan], [0.01, 0.01, 0.01, 0.01, 0.01, 0.2, np.nan])
-    assert rules.score(mixed) == (3, 1) and rules.nearer(mixed) == 2  # neither a tie nor what is not sure counts
+    mixed = table(
+        [2.0, 1.6, 1.4, 0.5, 1.0, 3.0, np.nan], [0.01, 0.01, 0.01, 0.01, 0.01, 0.2, np.nan]
+    )
+    assert (
+        rules.score(mixed) == (3, 1) and rules.nearer(mixed) == 2
+    )  # neither a tie nor what is not sure counts
     usual, undone = table([4.0, 0.5, 2.0], k=[20, 30, 60]), table([0.2, 1.5, 0.5], k=[20, 30, 60])
-    assert list(rules.kept(undone, usual)["k"]) == [20, 60] and list(rules.kept(usual, undone)["k"]) == [30, 60]  # the side does not matter, and equal is kept
+    assert list(rules.kept(undone, usual)["k"]) == [20, 60] and list(
+        rules.kept(usual, undone)["k"]
+    ) == [30, 60]  # the side does not matter, and equal is kept
 
 
 def test_elsewhere_and_conditioning():
     assert rules.elsewhere(table([1.6] * 4 + [1.0] * 4)) == "yes"
     assert rules.elsewhere(table([1.4] * 8)) == "no" == rules.elsewhere(table([1.6] * 8, p=0.2))
     wide, half, narrow = table([4.0, 0.25]), table([2.5, 0.4]), table([1.1, 0.9])
-    assert [rules.conditioning(undone, wide) for undone in (narrow, half, wide)] == ["optimisation", "partly", "not conditioning"]
+    assert [rules.conditioning(undone, wide) for undone in (narrow, half, wide)] == [
+        "optimisation",
+        "partly",
+        "not conditioning",
+    ]
 
 
 def test_a_family_shares_holms_correction_and_counts_what_was_planned():
     one, two = pd.DataFrame({"p_raw": [0.01, 0.02]}), pd.DataFrame({"p_raw": [0.001]})
     first, second = contrasts.family(one, two)
-    np.testing.assert_allclose([*first["p_holm"], *second["p_holm"]], stats.holm([0.01, 0.02, 0.001]))
+    np.testing.assert_allclose(
+        [*first["p_holm"], *second["p_holm"]], stats.holm([0.01, 0.02, 0.001])
+    )
     (alone,) = contrasts.family(one, planned=4)
     assert list(alone["p_holm"]) == pytest.approx([0.04, 0.06])
 
 
 def test_regrets_by_hand():
-    errors = {"a": {20: [1, 1, 1.0], 60: [4, 4, 4.0]}, "b": {20: [2, 2, 2.0], 60: [1, 1, 1.0]}, "c": {20: [9, 9, 9.0], 60: [9, 9, 9.0]}}
-    rows = [{"gate": g, "k": k, "seed": s, "status": "ok", "rel_l2_u": e} for g, ks in errors.items() for k, es in ks.items() for s, e in enumerate(es)]
+    errors = {
+        "a": {20: [1, 1, 1.0], 60: [4, 4, 4.0]},
+        "b": {20: [2, 2, 2.0], 60: [1, 1, 1.0]},
+        "c": {20: [9, 9, 9.0], 60: [9, 9, 9.0]},
+    }
+    rows = [
+        {"gate": g, "k": k, "seed": s, "status": "ok", "rel_l2_u": e}
+        for g, ks in errors.items()
+        for k, es in ks.items()
+        for s, e in enumerate(es)
+    ]
     table = contrasts.regrets(pd.DataFrame(rows))
     assert list(table.index) == ["b", "a", "c"]
-    assert list(table.loc["b", ["regret_20", "regret_60", "regret_worst", "low", "high", "best_in", "median_20"]]) == [2, 1, 2, 2, 2, 1, 2]
+    assert list(
+        table.loc[
+            "b", ["regret_20", "regret_60", "regret_worst", "low", "high", "best_in", "median_20"]
+        ]
+    ) == [2, 1, 2, 2, 2, 1, 2]
     assert list(table["best_in"]) == [1, 0, 0]
     rows[0]["status"] = "diverged"
     assert np.isnan(contrasts.regrets(pd.DataFrame(rows)).loc["a", "regret_20"])
@@ -99,28 +166,61 @@ def test_regrets_by_hand():
 
 def test_outcomes_after_each_number_of_rounds_that_is_asked_for(monkeypatch):
     spec = RunSpec(model="fixed", gate="linear")
-    kept = list(second_order.levenberg_marquardt(spec, rounds=3, evaluations=20))  # once: MINPACK's steps do not repeat to the bit
-    monkeypatch.setattr(second_order, "levenberg_marquardt", lambda *asked: kept if asked == (spec, 3, 20) else None)
+    kept = list(
+        second_order.levenberg_marquardt(spec, rounds=3, evaluations=20)
+    )  # once: MINPACK's steps do not repeat to the bit
+    monkeypatch.setattr(
+        second_order, "levenberg_marquardt", lambda *asked: kept if asked == (spec, 3, 20) else None
+    )
     found = second_order.outcomes([spec], rounds=(1, 3), evaluations=20)
-    assert list(found["rounds"]) == [1, 3] and list(found["evaluations"]) == [20, 60] and found["rel_l2_u"].nunique() == 2
+    assert (
+        list(found["rounds"]) == [1, 3]
+        and list(found["evaluations"]) == [20, 60]
+        and found["rel_l2_u"].nunique() == 2
+    )
     for row, (theta, _) in zip(found.to_dict("records"), (kept[0], kept[2])):
         assert row.items() >= second_order.evaluate(spec, theta).items()
-    monkeypatch.setattr(second_order, "levenberg_marquardt", lambda spec, *_: kept if spec.seed else pytest.fail("minimised again"))
+    monkeypatch.setattr(
+        second_order,
+        "levenberg_marquardt",
+        lambda spec, *_: kept if spec.seed else pytest.fail("minimised again"),
+    )
     steps = []
-    more = second_order.outcomes([spec, RunSpec(model="fixed", gate="linear", seed=1)], (1, 3), 20, known=found, keep=steps.append)
+    more = second_order.outcomes(
+        [spec, RunSpec(model="fixed", gate="linear", seed=1)],
+        (1, 3),
+        20,
+        known=found,
+        keep=steps.append,
+    )
     assert list(more["seed"]) == [0, 0, 1, 1] and len(steps) == 1 and steps[0].equals(more)
 
 
 def test_levenberg_marquardt_is_asked_for_ten_seeds_and_three_of_them_go_on(monkeypatch):
     calls = []
-    monkeypatch.setattr(second_order, "outcomes", lambda specs, *rest: calls.append((specs, *rest)) or len(calls))
+    monkeypatch.setattr(
+        second_order, "outcomes", lambda specs, *rest: calls.append((specs, *rest)) or len(calls)
+    )
     assert second_order.of_the_gate_study(20, 6, 60, "known", print) == 2
     (few, *first), (rest, *second) = calls
-    assert first == [(6, 12, 24), 60, "known", print] and second == [(6,), 60, 1, print]  # the second goes on from what the first has found
-    assert {(spec.model, spec.seed) for spec in few} == {("adaptive", 0), ("adaptive", 1), ("adaptive", 2)} and len(few) == 3 * 2 * 4
-    assert len({*few, *rest}) == len(few) + len(rest) == 2 * 2 * 4 * 10 and {spec.seed for spec in rest if spec.model == "fixed"} == {*range(10)}
+    assert first == [(6, 12, 24), 60, "known", print] and second == [
+        (6,),
+        60,
+        1,
+        print,
+    ]  # the second goes on from what the first has found
+    assert {(spec.model, spec.seed) for spec in few} == {
+        ("adaptive", 0),
+        ("adaptive", 1),
+        ("adaptive", 2),
+    } and len(few) == 3 * 2 * 4
+    assert len({*few, *rest}) == len(few) + len(rest) == 2 * 2 * 4 * 10 and {
+        spec.seed for spec in rest if spec.model == "fixed"
+    } == {*range(10)}
     second_order.of_the_gate_study(2, 6, 60)
-    assert {spec.model for spec in calls[3][0]} == {"fixed"} and len(calls[2][0]) == len(calls[3][0]) == 2 * 2 * 4
+    assert {spec.model for spec in calls[3][0]} == {"fixed"} and len(calls[2][0]) == len(
+        calls[3][0]
+    ) == 2 * 2 * 4
 
 
 def test_tables_and_numbers_keep_ten_digits(tmp_path):
@@ -129,7 +229,12 @@ def test_tables_and_numbers_keep_ten_digits(tmp_path):
     out.numbers({"third": 1 / 3, "count": 3, "told": "0.123456789012345", "small": 1e-12 / 3})
     assert (out.data / "table.csv").read_text() == "x,k,seed\n0.3333333333,20,7\n"
     text = (out.data / "numbers" / "06_gate_study.json").read_text()
-    assert '"third": 0.3333333333,' in text and '"count": 3,' in text and '"0.123456789012345"' in text and "3.333333333e-13" in text
+    assert (
+        '"third": 0.3333333333,' in text
+        and '"count": 3,' in text
+        and '"0.123456789012345"' in text
+        and "3.333333333e-13" in text
+    )
 
 
 def test_sgd_has_the_rates_that_its_tuning_found():
@@ -138,12 +243,16 @@ def test_sgd_has_the_rates_that_its_tuning_found():
     best = tuning.groupby(["gate", "lr"])["rel_l2_u"].median().groupby("gate").idxmin()
     for gate in ("exp", "linear"):
         study = STUDIES[f"sgd_{gate}"]
-        assert study.changes["lr"] == best[gate][1] and not set(tuning["seed"]) & set(range(study.seeds["adaptive"][0]))
+        assert study.changes["lr"] == best[gate][1] and not set(tuning["seed"]) & set(
+            range(study.seeds["adaptive"][0])
+        )
 
 
 def test_what_levenberg_marquardt_left_is_taken_for_the_seeds_and_rounds_asked_for(tmp_path):
     path = tmp_path / "table.csv"
-    pd.DataFrame({"k": [20.0, 20.0, 20.0], "seed": [0, 1, 5], "rounds": [6, 6, 6]}).to_csv(path, index=False)
+    pd.DataFrame({"k": [20.0, 20.0, 20.0], "seed": [0, 1, 5], "rounds": [6, 6, 6]}).to_csv(
+        path, index=False
+    )
     assert second_order.known(path, 5, 6)["seed"].tolist() == [0, 1]
     with pytest.raises(ValueError, match="rounds=3 .* one of 6, which are in table.csv"):
         second_order.known(path, 5, 3)

@@ -22,7 +22,11 @@ def tidy():
 
 def lines(axis):
     """Label → (x, y) of the lines that the legend names."""
-    return {line.get_label(): line.get_data() for line in axis.lines if not line.get_label().startswith("_")}
+    return {
+        line.get_label(): line.get_data()
+        for line in axis.lines
+        if not line.get_label().startswith("_")
+    }
 
 
 def dots(axis):
@@ -34,8 +38,23 @@ def norms(head, frequencies, update=0, seeds=1):
     """A profile at k = 20 and 60 under both gates, from functions of the time; seed s has the (1 + s²)-fold, so that median and mean differ."""
     rows = []
     for gate, k, seed in itertools.product(GATES, (20, 60), range(seeds)):
-        parts = {name: (1 + seed**2) * part(ntk.GRID) for name, part in (("head", head), ("frequencies", frequencies))}
-        rows.append(pd.DataFrame({"gate": gate, "k": k, "seed": seed, "update": update, "t": ntk.GRID, "all": k * parts["head"]} | parts))
+        parts = {
+            name: (1 + seed**2) * part(ntk.GRID)
+            for name, part in (("head", head), ("frequencies", frequencies))
+        }
+        rows.append(
+            pd.DataFrame(
+                {
+                    "gate": gate,
+                    "k": k,
+                    "seed": seed,
+                    "update": update,
+                    "t": ntk.GRID,
+                    "all": k * parts["head"],
+                }
+                | parts
+            )
+        )
     return pd.concat(rows, ignore_index=True)
 
 
@@ -43,71 +62,144 @@ def test_growth_is_that_from_the_second_fifth_to_the_last():
     # Means of t over (8, 10] and (2, 4], twenty times each, 0.1 apart: 9.05 and 3.05. A step at t = 8 is not in the last fifth.
     found = sensitivity.growth(norms(lambda t: t, lambda t: np.where(t <= 8.01, 1.0, 7.0), seeds=2))
     assert list(found.index) == [(gate, k, 0) for gate in GATES for k in (20, 60)]
-    assert found["head"].to_numpy() == pytest.approx(9.05 / 3.05) == found["all"].to_numpy() and found["frequencies"].to_numpy() == pytest.approx(7)
+    assert found["head"].to_numpy() == pytest.approx(9.05 / 3.05) == found[
+        "all"
+    ].to_numpy() and found["frequencies"].to_numpy() == pytest.approx(7)
 
 
 def test_closed_forms_are_those_of_the_gates():
-    profile = pd.concat([norms(np.ones_like, lambda t: 3 * t**2, seeds=3), norms(np.zeros_like, np.zeros_like, update=5)])
+    profile = pd.concat(
+        [
+            norms(np.ones_like, lambda t: 3 * t**2, seeds=3),
+            norms(np.zeros_like, np.zeros_like, update=5),
+        ]
+    )
     found = sensitivity.closed_forms(profile, k=60)
     t = ntk.GRID
     np.testing.assert_array_equal(found.loc["exp", "head"], 2)  # the median of 1, 2 and 5 times 1
-    np.testing.assert_allclose(found.loc["linear", "frequencies_closed"], 6 * t**2)  # t·g(t) of the linear gate is what was put in
-    np.testing.assert_allclose(found.loc["exp", "frequencies_closed"], 600 * t * (1 - np.exp(-t)) / (10 * (1 - np.exp(-10))))
+    np.testing.assert_allclose(
+        found.loc["linear", "frequencies_closed"], 6 * t**2
+    )  # t·g(t) of the linear gate is what was put in
+    np.testing.assert_allclose(
+        found.loc["exp", "frequencies_closed"],
+        600 * t * (1 - np.exp(-t)) / (10 * (1 - np.exp(-10))),
+    )
     # g sin ωt and g cos ωt have the size g'' − ω²g and 2ωg': at late times g of the exponential gate is 1 and the linear one's is t.
-    np.testing.assert_allclose(found.loc["linear", "head_closed"].iloc[-1] / found.loc["exp", "head_closed"].iloc[-1], 10, rtol=1e-2)
+    np.testing.assert_allclose(
+        found.loc["linear", "head_closed"].iloc[-1] / found.loc["exp", "head_closed"].iloc[-1],
+        10,
+        rtol=1e-2,
+    )
 
 
 def test_the_norms_are_drawn_with_their_closed_forms_and_at_the_end():
-    profile = pd.concat([norms(lambda t: 1 + t, lambda t: t**2, seeds=3), norms(lambda t: 2 * t, np.zeros_like, update=700, seeds=3)])
+    profile = pd.concat(
+        [
+            norms(lambda t: 1 + t, lambda t: t**2, seeds=3),
+            norms(lambda t: 2 * t, np.zeros_like, update=700, seeds=3),
+        ]
+    )
     figure = sensitivity.jacobian_in_time(profile)
     closed, (head, frequencies, end) = sensitivity.closed_forms(profile, 20), figure.axes
     np.testing.assert_allclose(lines(head)["linear"], (ntk.GRID, 2 + 2 * ntk.GRID))
     np.testing.assert_allclose(lines(frequencies)["exp"], (ntk.GRID, 2 * ntk.GRID**2))
     for axis, part in ((head, "head_closed"), (frequencies, "frequencies_closed")):
         np.testing.assert_allclose(dots(axis), [closed[part][gate][::6] for gate in GATES])
-    assert set(lines(end)) == {f"{gate}, $k={k}$" for gate in GATES for k in (20, 60)} and "after 700 updates" in end.get_title()
+    assert (
+        set(lines(end)) == {f"{gate}, $k={k}$" for gate in GATES for k in (20, 60)}
+        and "after 700 updates" in end.get_title()
+    )
     np.testing.assert_allclose(lines(end)["exp, $k=60$"][1], 240 * ntk.GRID)
     assert "median of 3 seeds" in figure.get_supxlabel()
 
 
 def test_scalars_are_medians_in_their_own_digits_and_only_those_that_there_are():
-    table = pd.DataFrame({"gate": ["exp", "exp", "exp", "linear"], "rank": [3, 9, 4, 7], "condition": [1e3, 2e13, 1e20, 5.0], "trace": 1.0})
+    table = pd.DataFrame(
+        {
+            "gate": ["exp", "exp", "exp", "linear"],
+            "rank": [3, 9, 4, 7],
+            "condition": [1e3, 2e13, 1e20, 5.0],
+            "trace": 1.0,
+        }
+    )
     found = sensitivity.scalars(table, ["gate"])
-    assert found.to_dict("index") == {"exp": {"condition": "2e+13", "rank": "4"}, "linear": {"condition": "5e+00", "rank": "7"}}
-    assert sensitivity.scalars(table.assign(share_raw=0.12345), ["gate"])["share_raw"].tolist() == ["0.123", "0.123"]
+    assert found.to_dict("index") == {
+        "exp": {"condition": "2e+13", "rank": "4"},
+        "linear": {"condition": "5e+00", "rank": "7"},
+    }
+    assert sensitivity.scalars(table.assign(share_raw=0.12345), ["gate"])["share_raw"].tolist() == [
+        "0.123",
+        "0.123",
+    ]
 
 
 def test_spectra_and_ranks_are_drawn_as_medians_along_training():
-    cells = list(itertools.product(GATES, (20, 60, 100), (0, 1, 2), (40, 0, 7)))  # gate, k, seed, update
+    cells = list(
+        itertools.product(GATES, (20, 60, 100), (0, 1, 2), (40, 0, 7))
+    )  # gate, k, seed, update
     measured = pd.DataFrame(cells, columns=["gate", "k", "seed", "update"])
     measured["effective_rank"] = measured["k"] + measured["update"] + measured["seed"] ** 2
     measured["balanced_effective_rank"] = -measured["effective_rank"] + (measured["gate"] == "exp")
-    values = [(gate, 60, seed, update, n, (1 + seed**2) / n) for gate, k, seed, update in cells if k == 60 and update != 7 for n in (1, 2, 3)]
+    values = [
+        (gate, 60, seed, update, n, (1 + seed**2) / n)
+        for gate, k, seed, update in cells
+        if k == 60 and update != 7
+        for n in (1, 2, 3)
+    ]
     spectra = pd.DataFrame(values, columns=["gate", "k", "seed", "update", "number", "share"])
     figure = sensitivity.kernel_in_training(spectra, measured)
     eigenvalues, ranks, balanced = figure.axes
-    assert set(lines(eigenvalues)) == {f"{gate}, {update} updates" for gate in GATES for update in (0, 40)}
+    assert set(lines(eigenvalues)) == {
+        f"{gate}, {update} updates" for gate in GATES for update in (0, 40)
+    }
     np.testing.assert_allclose(lines(eigenvalues)["linear, 40 updates"], ([1, 2, 3], [2, 1, 2 / 3]))
-    assert lines(ranks)["exp, $k=100$"][1].tolist() == [101, 108, 141] and lines(balanced)["exp, $k=20$"][1].tolist() == [-20, -27, -60]
-    assert [label.get_text() for label in ranks.get_xticklabels()] == ["0", "7", "40"] and eigenvalues.get_legend().get_title().get_text() == "$k=60$"
+    assert lines(ranks)["exp, $k=100$"][1].tolist() == [101, 108, 141] and lines(balanced)[
+        "exp, $k=20$"
+    ][1].tolist() == [-20, -27, -60]
+    assert [label.get_text() for label in ranks.get_xticklabels()] == [
+        "0",
+        "7",
+        "40",
+    ] and eigenvalues.get_legend().get_title().get_text() == "$k=60$"
 
 
 def test_sizes_stand_in_the_column_of_their_k_and_gate():
     cells = list(itertools.product((20.0, 60.0), GATES, (0, 50), ("0–5", "5–10"), (0, 1, 2)))
     timed = pd.DataFrame(cells, columns=["k", "gate", "update", "window", "seed"])
-    timed["residual"] = timed["k"] + timed["update"] + (timed["gate"] == "linear") + 5 * (timed["window"] == "5–10") + timed["seed"] ** 2
-    axes = np.reshape(sensitivity.sizes_in_time(timed.assign(error=timed["residual"] / 100)).axes, (2, 4))
-    assert [axis.get_title() for axis in axes[0]] == ["exp, $k=20$", "linear, $k=20$", "exp, $k=60$", "linear, $k=60$"]
+    timed["residual"] = (
+        timed["k"]
+        + timed["update"]
+        + (timed["gate"] == "linear")
+        + 5 * (timed["window"] == "5–10")
+        + timed["seed"] ** 2
+    )
+    axes = np.reshape(
+        sensitivity.sizes_in_time(timed.assign(error=timed["residual"] / 100)).axes, (2, 4)
+    )
+    assert [axis.get_title() for axis in axes[0]] == [
+        "exp, $k=20$",
+        "linear, $k=20$",
+        "exp, $k=60$",
+        "linear, $k=60$",
+    ]
     assert lines(axes[0, 3])["50 updates"][1].tolist() == [112, 117]
     np.testing.assert_allclose(lines(axes[1, 0])["0 updates"][1], [0.21, 0.26])
 
 
 def found_areas():
     """A table as from `scaling.predictors`, of two moments, in which every number tells its row."""
-    table = pd.DataFrame([{"update": update, "quantity": name} for update in (0, 500) for name in QUANTITIES])
+    table = pd.DataFrame(
+        [{"update": update, "quantity": name} for update in (0, 500) for name in QUANTITIES]
+    )
     place = np.arange(len(table)) / 100
-    columns = {f"{kind}_{scope}": place + shift for scope, shift in (("all", 0.2), ("within_k", 0.5)) for kind in ("auc", "rho")}
-    for name, scope, (end, add) in itertools.product(("", "rho_"), ("all", "within_k"), (("low", -0.1), ("high", 0.15))):
+    columns = {
+        f"{kind}_{scope}": place + shift
+        for scope, shift in (("all", 0.2), ("within_k", 0.5))
+        for kind in ("auc", "rho")
+    }
+    for name, scope, (end, add) in itertools.product(
+        ("", "rho_"), ("all", "within_k"), (("low", -0.1), ("high", 0.15))
+    ):
         columns[f"{name}{end}_{scope}"] = columns[f"auc_{scope}"] + add
     return table.assign(**columns, p_within_k=0.04 + place)
 
@@ -123,21 +215,42 @@ def test_areas_stand_at_their_quantity_with_their_interval():
         ends = np.array(later.lines[2][0].get_segments())[:, :, 0]
         np.testing.assert_allclose(ends - middle[:, None], np.tile([-0.1, 0.15], (13, 1)))
     names = [label.get_text() for label in all_pairs.get_yticklabels()]
-    assert names[0] == "trace" and names[3] == "effective rank" and names[-1] == "share of frequencies" and len(names) == 13
-    assert figure.get_supxlabel().startswith("240 pairs.") and "all 26 quantities" in figure.get_supxlabel()
+    assert (
+        names[0] == "trace"
+        and names[3] == "effective rank"
+        and names[-1] == "share of frequencies"
+        and len(names) == 13
+    )
+    assert (
+        figure.get_supxlabel().startswith("240 pairs.")
+        and "all 26 quantities" in figure.get_supxlabel()
+    )
 
 
 def test_areas_in_words():
     told = sensitivity.areas_told(found_areas().assign(rho_within_k=-0.5, rho_low_within_k=-0.75))
     assert told.loc[10].to_dict() == {
-        "update": 0, "quantity": "balanced_late_over_early", "auc_all": "0.30 [0.20, 0.45]", "auc_within_k": "0.60 [0.50, 0.75]",
-        "rho_all": "0.30 [0.20, 0.45]", "rho_within_k": "-0.50 [-0.75, 0.75]", "p_within_k": "0.1",
-    }  # fmt: skip
+        "update": 0,
+        "quantity": "balanced_late_over_early",
+        "auc_all": "0.30 [0.20, 0.45]",
+        "auc_within_k": "0.60 [0.50, 0.75]",
+        "rho_all": "0.30 [0.20, 0.45]",
+        "rho_within_k": "-0.50 [-0.75, 0.75]",
+        "p_within_k": "0.1",
+    }
 
 
 def test_floors_are_drawn_as_medians_against_k():
-    rows = [{"gate": gate, "k": k, "reached": k + seed**2 + (gate == "linear")} for gate in GATES for k in (60, 20) for seed in range(3)]
-    floors = pd.DataFrame(rows).assign(floor_start=lambda table: table["reached"] / 10, floor_learned=lambda table: table["reached"] / 100)
+    rows = [
+        {"gate": gate, "k": k, "reached": k + seed**2 + (gate == "linear")}
+        for gate in GATES
+        for k in (60, 20)
+        for seed in range(3)
+    ]
+    floors = pd.DataFrame(rows).assign(
+        floor_start=lambda table: table["reached"] / 10,
+        floor_learned=lambda table: table["reached"] / 100,
+    )
     drawn = lines(sensitivity.floors_against_k(floors).axes[0])
     np.testing.assert_allclose(drawn["linear: reached by training"], ([20, 60], [22, 62]))
     np.testing.assert_allclose(drawn["exp: floor, starting frequencies"][1], [2.1, 6.1])

@@ -66,7 +66,9 @@ def test_bad_input_is_refused_by_name(field, value, allowed):
     with pytest.raises(ValueError) as caught:
         RunSpec(**{field: value})
     message = str(caught.value)
-    inner = any(f"{name}=" in message for name in ("alpha", "c_r", "bands", "hidden"))  # the field of the object that the text stands for
+    inner = any(
+        f"{name}=" in message for name in ("alpha", "c_r", "bands", "hidden")
+    )  # the field of the object that the text stands for
     assert allowed in message and (inner or (f"{field}=" in message and repr(value) in message))
 
 
@@ -100,12 +102,16 @@ def test_a_progress_bar_where_somebody_watches(asked, bar, capsys):
 
 def test_in_a_file_the_bar_is_one_line_after_the_other(tmp_path, monkeypatch):
     monkeypatch.delenv(HEADLESS)
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # no notebook, though nbval has loaded it
+    monkeypatch.delitem(
+        sys.modules, "ipykernel", raising=False
+    )  # no notebook, though nbval has loaded it
     with progress_bar(2) as bar:
         assert type(bar) is Lines and not bar.disable and bar.mininterval == bar.delay == 60
     with open(tmp_path / "log", "w") as file, Lines(total=2, file=file, mininterval=0) as bar:
         bar.update(1)
-    assert [line.partition("|")[0] for line in (tmp_path / "log").read_text().splitlines() if line] == ["  0%", " 50%", " 50%"]
+    assert [
+        line.partition("|")[0] for line in (tmp_path / "log").read_text().splitlines() if line
+    ] == ["  0%", " 50%", " 50%"]
 
 
 def test_predictions_outside_the_training_are_warned_of_and_a_result_is_short_to_read():
@@ -120,13 +126,28 @@ def test_predictions_outside_the_training_are_warned_of_and_a_result_is_short_to
 def test_an_unknown_field_is_refused():
     with pytest.raises(ValueError, match="stiffness.*one of model, gate, k, lambda_ic"):
         RunSpec(stiffness=20)
-    assert [*inspect.signature(RunSpec).parameters][:3] == ["model", "gate", "k"]  # for completion and tooltips
+    assert [*inspect.signature(RunSpec).parameters][:3] == [
+        "model",
+        "gate",
+        "k",
+    ]  # for completion and tooltips
 
 
 def test_defaults_are_the_papers():
     spec = RunSpec()
-    assert (spec.steps, spec.lr, spec.points, spec.horizon, spec.lambda_phys, spec.loss) == (5000, 1e-3, 2000, 10.0, 1.0, "balanced")
-    assert (spec.initial_position, spec.initial_velocity, spec.precision) == ((1.0, 0.2), (0.0, 0.0), "float32")
+    assert (spec.steps, spec.lr, spec.points, spec.horizon, spec.lambda_phys, spec.loss) == (
+        5000,
+        1e-3,
+        2000,
+        10.0,
+        1.0,
+        "balanced",
+    )
+    assert (spec.initial_position, spec.initial_velocity, spec.precision) == (
+        (1.0, 0.2),
+        (0.0, 0.0),
+        "float32",
+    )
     assert spec.dynamics == SpringPendulum(k=20.0, g=9.81, m=1.0, L0=1.0, c_r=0.0, c_theta=0.0)
 
 
@@ -134,9 +155,17 @@ def test_equal_settings_are_equal_specs_however_they_are_written():
     a = RunSpec(gate="exp", k=20, initial_position=[1, 0.2], seed=1.0)
     b = RunSpec(gate=Exponential(alpha=1.0), k=20.0, initial_position=(1.0, 0.2), seed=1)
     assert a == b and a.key == b.key and a.gate == "exp"
-    assert RunSpec(gate="exp(alpha=2)").key == RunSpec(gate="exp(alpha=2.0)").key == RunSpec(gate=Exponential(2)).key
-    assert RunSpec(lambda_ic=-0.0).key == RunSpec(lambda_ic=0).key and RunSpec(k=np.int64(30), seed=np.int32(2)) == RunSpec(k=30, seed=2)
-    assert RunSpec(gate=Exponential(0.5)).gate == "exp(alpha=0.5)" and RunSpec(gate="exp(alpha=0.5)").gating == Exponential(0.5)
+    assert (
+        RunSpec(gate="exp(alpha=2)").key
+        == RunSpec(gate="exp(alpha=2.0)").key
+        == RunSpec(gate=Exponential(2)).key
+    )
+    assert RunSpec(lambda_ic=-0.0).key == RunSpec(lambda_ic=0).key and RunSpec(
+        k=np.int64(30), seed=np.int32(2)
+    ) == RunSpec(k=30, seed=2)
+    assert RunSpec(gate=Exponential(0.5)).gate == "exp(alpha=0.5)" and RunSpec(
+        gate="exp(alpha=0.5)"
+    ).gating == Exponential(0.5)
 
 
 @given(
@@ -168,11 +197,30 @@ class Wrong(Gate):
     name = "wrong"
 
     def jet(self, t):
-        value, slope = {"shifted": (t + 1, 1), "flat": (t**2, 2 * t), "crossing": (t * (5 - t), 5 - 2 * t), "blows_up": (t / (5 - t), 1 + t), "steep": (t**0.5, t**-0.5), "bent": (t + t**2, 1), "careless": (t + t**2, 1 + 2 * t)}[self.kind]
+        value, slope = {
+            "shifted": (t + 1, 1),
+            "flat": (t**2, 2 * t),
+            "crossing": (t * (5 - t), 5 - 2 * t),
+            "blows_up": (t / (5 - t), 1 + t),
+            "steep": (t**0.5, t**-0.5),
+            "bent": (t + t**2, 1),
+            "careless": (t + t**2, 1 + 2 * t),
+        }[self.kind]
         return Jet(value, slope * torch.ones_like(t), torch.zeros_like(t))
 
 
-@pytest.mark.parametrize("kind, why", [("shifted", "zero at t=0"), ("flat", "slope"), ("crossing", "zeros"), ("blows_up", "finite"), ("steep", "derivative"), ("bent", "first derivative"), ("careless", "second derivative")])
+@pytest.mark.parametrize(
+    "kind, why",
+    [
+        ("shifted", "zero at t=0"),
+        ("flat", "slope"),
+        ("crossing", "zeros"),
+        ("blows_up", "finite"),
+        ("steep", "derivative"),
+        ("bent", "first derivative"),
+        ("careless", "second derivative"),
+    ],
+)
 def test_an_inadmissible_gate_is_refused(kind, why):
     with pytest.raises(ValueError, match=why):
         check_admissible(Wrong(kind), 10.0)
@@ -188,13 +236,21 @@ def test_a_class_stands_in_its_registry_under_its_own_name(monkeypatch):
     monkeypatch.setitem(GATES, "ramp", Linear)
     with pytest.raises(ValueError, match="gate='ramp'.*registered under its own name, 'linear'"):
         RunSpec(gate="ramp")
-    monkeypatch.setitem(GATES, "bare", dataclasses.make_dataclass("Bare", [], bases=(Gate,), frozen=True))
+    monkeypatch.setitem(
+        GATES, "bare", dataclasses.make_dataclass("Bare", [], bases=(Gate,), frozen=True)
+    )
     with pytest.raises(ValueError, match="gate='bare'.*Bare lacks `name"):
         RunSpec(gate="bare")
 
 
 def test_a_jet_of_plain_numbers_is_refused_with_the_reason(monkeypatch):
-    kind = dataclasses.make_dataclass("Bare", [], bases=(Gate,), namespace={"name": "bare", "jet": lambda self, t: Jet(t, 1, 0)}, frozen=True)
+    kind = dataclasses.make_dataclass(
+        "Bare",
+        [],
+        bases=(Gate,),
+        namespace={"name": "bare", "jet": lambda self, t: Jet(t, 1, 0)},
+        frozen=True,
+    )
     monkeypatch.setitem(GATES, "bare", kind)
     with pytest.raises(ValueError, match="bare.*jet is three torch tensors"):
         RunSpec(gate="bare")
@@ -210,5 +266,8 @@ def test_a_real_number_is_written_as_one_also_if_its_default_is_whole(monkeypatc
             return Jet(t / self.tau, torch.ones_like(t) / self.tau, torch.zeros_like(t))
 
     monkeypatch.setitem(GATES, "slow", Slow)
-    assert RunSpec(gate="slow(tau=2)") == RunSpec(gate=Slow(2.0)) and RunSpec(gate="slow(tau=2)").gate == "slow(tau=2.0)"
+    assert (
+        RunSpec(gate="slow(tau=2)") == RunSpec(gate=Slow(2.0))
+        and RunSpec(gate="slow(tau=2)").gate == "slow(tau=2.0)"
+    )
     assert RunSpec(gate="slow(tau=1.0)").gate == "slow"

@@ -19,9 +19,19 @@ P_VALUES = st.lists(st.one_of(st.floats(0, 1), st.just(np.nan)), min_size=1, max
 
 def runs(exp, linear, **columns):
     """A table of runs as `grids.runs_of` gives it: the errors of seed 0, 1, … under both gates."""
-    settings = {"lambda_ic": 50.0, "loss": "balanced", "model": "adaptive", "k": 20.0, "status": "ok"} | columns
+    settings = {
+        "lambda_ic": 50.0,
+        "loss": "balanced",
+        "model": "adaptive",
+        "k": 20.0,
+        "status": "ok",
+    } | columns
     errors = {"exp": exp, "linear": linear}
-    rows = [{"gate": gate, "seed": s, "max_ae_u": e, "rel_l2_u": e / 3} for gate in errors for s, e in enumerate(errors[gate])]
+    rows = [
+        {"gate": gate, "seed": s, "max_ae_u": e, "rel_l2_u": e / 3}
+        for gate in errors
+        for s, e in enumerate(errors[gate])
+    ]
     return pd.DataFrame(rows).assign(**settings)
 
 
@@ -58,16 +68,23 @@ def test_wilcoxon_of_twenty_seeds_that_agree():
     # W⁻ = 0 for one of 2^20 signs: the p behind the published "<1e-4" with frac(win) = 1.
     row = row_of(-np.arange(1.0, 21), base=30.0)
     assert (row["winner"], row["frac_win"], row["note"]) == ("linear", 1.0, "")
-    assert row["p_raw"] == pytest.approx(2 * 2.0**-20) and row["p_one_sided"] == pytest.approx(2.0**-20)
+    assert row["p_raw"] == pytest.approx(2 * 2.0**-20) and row["p_one_sided"] == pytest.approx(
+        2.0**-20
+    )
 
 
 def test_no_difference_is_a_tie():
     row = row_of([0.0] * 8)
-    assert (row["winner"], row["p_raw"]) == ("tie", 1.0) and np.isnan([row["frac_win"], row["p_one_sided"]]).all()
+    assert (row["winner"], row["p_raw"]) == ("tie", 1.0) and np.isnan(
+        [row["frac_win"], row["p_one_sided"]]
+    ).all()
 
 
 def test_few_seeds_are_told():
-    assert row_of([1, 2, 3, 4, 5])["note"] == "too few seeds: n < 6" and row_of([1, 2, 3, 4, 5])["p_raw"] > 0.05
+    assert (
+        row_of([1, 2, 3, 4, 5])["note"] == "too few seeds: n < 6"
+        and row_of([1, 2, 3, 4, 5])["p_raw"] > 0.05
+    )
     assert row_of([1, 2, 3, 4, 5, 6])["note"] == "" and row_of([1, 2, 3, 4, 5, 6])["p_raw"] < 0.05
     empty = stats.wilcoxon_row([], [])
     assert (empty["winner"], empty["n"]) == ("", 0) and np.isnan(empty["p_raw"])
@@ -99,7 +116,12 @@ def test_effect_sizes_by_hand():
     # Without the zero |d| has ranks 1, 2, 3: (3 − 3)/6 = 0. log(linear/exp) = log 2, log 3, 0, −log 2: median log(2)/2.
     exp, linear = [1.0, 1, 2, 8], [2.0, 3, 2, 4]
     row = stats.effect_sizes(runs(exp, linear), ks=None, metrics=["max_ae_u"]).iloc[0]
-    assert list(stats.EFFECTS) == ["median_difference", "hodges_lehmann", "rank_biserial", "median_log_ratio"]
+    assert list(stats.EFFECTS) == [
+        "median_difference",
+        "hodges_lehmann",
+        "rank_biserial",
+        "median_log_ratio",
+    ]
     assert row[list(stats.EFFECTS)].tolist() == pytest.approx([0.5, 0.25, 0, np.log(2) / 2])
     assert all(row[f"{name}_low"] <= row[name] <= row[f"{name}_high"] for name in stats.EFFECTS)
 
@@ -108,14 +130,34 @@ def test_what_k_alone_knows_by_hand():
     # k = 20: exp wins three of four; the others of an exp seed are 2 : 1 for exp, those of the linear seed 3 : 0, which is wrong.
     # k = 60: one each, so that the only other seed is wrong for either. k = 90: linear wins two of three; the others of a linear seed are a
     # draw, which counts for linear, and those of the exp seed 0 : 2.
-    pairs = pd.DataFrame({"k": [20, 60, 20, 20, 20, 60, 90, 90, 90], "log_ratio": [0.1, 2, 3, -1, 0.2, -2, -1, 1, -3]})
-    assert stats.known_by_k(pairs).tolist() == [True, False, True, False, True, False, True, False, True]
-    assert stats.known_by_k(pairs[:2]).tolist() == [False, False]  # a seed without others: nothing is known, which counts for linear
+    pairs = pd.DataFrame(
+        {
+            "k": [20, 60, 20, 20, 20, 60, 90, 90, 90],
+            "log_ratio": [0.1, 2, 3, -1, 0.2, -2, -1, 1, -3],
+        }
+    )
+    assert stats.known_by_k(pairs).tolist() == [
+        True,
+        False,
+        True,
+        False,
+        True,
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert stats.known_by_k(pairs[:2]).tolist() == [
+        False,
+        False,
+    ]  # a seed without others: nothing is known, which counts for linear
 
 
 def test_bootstrap_is_the_same_every_time():
     frame = both_k()
-    pd.testing.assert_frame_equal(stats.effect_sizes(frame), stats.effect_sizes(frame.sample(frac=1, random_state=1)))
+    pd.testing.assert_frame_equal(
+        stats.effect_sizes(frame), stats.effect_sizes(frame.sample(frac=1, random_state=1))
+    )
 
 
 # --- for any errors ---
@@ -151,12 +193,20 @@ def test_exchange_of_the_gates(pairs):
 def test_scale_free(pairs, factor):
     exp, linear = np.round(np.array(pairs).T, 2) + 0.01
     for name in ("rank_biserial", "median_log_ratio"):
-        assert stats.EFFECTS[name](exp, linear) == pytest.approx(stats.EFFECTS[name](exp * 4, linear * 4))
-    assert stats.hodges_lehmann(exp * factor, linear * factor) == pytest.approx(factor * stats.hodges_lehmann(exp, linear))
+        assert stats.EFFECTS[name](exp, linear) == pytest.approx(
+            stats.EFFECTS[name](exp * 4, linear * 4)
+        )
+    assert stats.hodges_lehmann(exp * factor, linear * factor) == pytest.approx(
+        factor * stats.hodges_lehmann(exp, linear)
+    )
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.lists(st.integers(-2, 12), min_size=6, max_size=8, unique_by=abs).filter(lambda d: 0 not in d))
+@given(
+    st.lists(st.integers(-2, 12), min_size=6, max_size=8, unique_by=abs).filter(
+        lambda d: 0 not in d
+    )
+)
 def test_no_adversary_needs_fewer_seeds(d):
     exp, linear = np.full(len(d), 20.0), 20.0 + np.array(d)
     whole = stats.wilcoxon_row(exp, linear)
@@ -174,37 +224,61 @@ def test_no_adversary_needs_fewer_seeds(d):
 def test_gate_tests_over_two_stiffnesses():
     tests = stats.gate_tests(both_k())
     assert tests[["k", "metric", "winner", "n", "note"]].values.tolist() == [
-        [20, "max_ae_u", "exp", 8, ""], [20, "rel_l2_u", "exp", 8, ""],
-        [60, "max_ae_u", "linear", 8, ""], [60, "rel_l2_u", "linear", 8, ""],
-    ]  # fmt: skip
-    assert tests["p_raw"].tolist() == pytest.approx([2 * 2.0**-8] * 4) and tests["p_holm"].tolist() == pytest.approx([8 * 2.0**-8] * 4)
-    assert (tests["mean_exp_low"] < tests["mean_exp"]).all() and (tests["mean_exp"] < tests["mean_exp_high"]).all()
+        [20, "max_ae_u", "exp", 8, ""],
+        [20, "rel_l2_u", "exp", 8, ""],
+        [60, "max_ae_u", "linear", 8, ""],
+        [60, "rel_l2_u", "linear", 8, ""],
+    ]
+    assert tests["p_raw"].tolist() == pytest.approx([2 * 2.0**-8] * 4) and tests[
+        "p_holm"
+    ].tolist() == pytest.approx([8 * 2.0**-8] * 4)
+    assert (tests["mean_exp_low"] < tests["mean_exp"]).all() and (
+        tests["mean_exp"] < tests["mean_exp_high"]
+    ).all()
 
 
 def test_holm_stays_within_a_setting():
-    two = pd.concat([both_k(), both_k().assign(lambda_ic=0.0), both_k().assign(loss="mse")], ignore_index=True)
+    two = pd.concat(
+        [both_k(), both_k().assign(lambda_ic=0.0), both_k().assign(loss="mse")], ignore_index=True
+    )
     assert stats.gate_tests(two)["p_holm"].tolist() == pytest.approx([8 * 2.0**-8] * 12)
 
 
 def test_leave_one_out():
     # eight seeds that agree: without one p_raw = 2/2^7, Holm 8/2^7 = 0.0625; raw p reaches 0.05 with five seeds left
     table = stats.leave_one_out(both_k())
-    assert table["winner_changes"].tolist() == [0] * 4 and table["significance_changes"].tolist() == [8] * 4
-    assert table["p_holm_worst"].tolist() == pytest.approx([0.0625] * 4) and table["seeds_to_lose"].tolist() == [3] * 4
+    assert (
+        table["winner_changes"].tolist() == [0] * 4
+        and table["significance_changes"].tolist() == [8] * 4
+    )
+    assert (
+        table["p_holm_worst"].tolist() == pytest.approx([0.0625] * 4)
+        and table["seeds_to_lose"].tolist() == [3] * 4
+    )
 
 
 def test_leave_one_out_gives_no_p_to_a_test_that_has_none():
     # k = 60: differences of ranks 1…8, the third against the others. Without one of ranks 4…8 W = 3 of seven: five subsets of 2^7, p_raw = 10/2^7;
     # Holm counts the two tests at k = 20, which lack a run, as the least significant: 4·10/2^7.
-    frame = pd.concat([both_k().query("k == 20"), runs(1 + np.array([1, 2, -3, 4, 5, 6, 7, 8]) / 10, np.ones(8), k=60.0)], ignore_index=True)
+    frame = pd.concat(
+        [
+            both_k().query("k == 20"),
+            runs(1 + np.array([1, 2, -3, 4, 5, 6, 7, 8]) / 10, np.ones(8), k=60.0),
+        ],
+        ignore_index=True,
+    )
     frame.loc[(frame.k == 20) & (frame.gate == "exp") & (frame.seed == 3), "status"] = "missing"
     table = stats.leave_one_out(frame)
-    assert table["p_holm_worst"].tolist() == pytest.approx([np.nan, np.nan, 40 / 2**7, 40 / 2**7], nan_ok=True)
+    assert table["p_holm_worst"].tolist() == pytest.approx(
+        [np.nan, np.nan, 40 / 2**7, 40 / 2**7], nan_ok=True
+    )
 
 
 def test_another_gate_does_not_disturb():
     frame = both_k()
-    more = pd.concat([frame, frame[frame.gate == "exp"].assign(gate="exp(alpha=0.5)")], ignore_index=True)
+    more = pd.concat(
+        [frame, frame[frame.gate == "exp"].assign(gate="exp(alpha=0.5)")], ignore_index=True
+    )
     pd.testing.assert_frame_equal(stats.gate_tests(frame), stats.gate_tests(more))
 
 
@@ -219,7 +293,11 @@ def test_a_run_that_is_not_ok_never_vanishes(status):
     cells = stats.summary(frame, "max_ae_u").set_index(["k", "gate"])
     assert cells["complete"].tolist() == [False, True, True, True]
     hurt = cells.loc[(20, "exp")]
-    assert np.isnan([hurt["mean"], hurt["half_width"], hurt["median"]]).all() and (hurt["needed"], hurt["ok"], hurt[status]) == (8, 7, 1)
+    assert np.isnan([hurt["mean"], hurt["half_width"], hurt["median"]]).all() and (
+        hurt["needed"],
+        hurt["ok"],
+        hurt[status],
+    ) == (8, 7, 1)
     asked = stats.summary(frame, "max_ae_u", partial=True).set_index(["k", "gate"]).loc[(20, "exp")]
     assert asked["mean"] == pytest.approx(np.mean([0.1, 0.11, 0.12, 0.14, 0.15, 0.16, 0.17]))
     assert (asked["ok"], asked["complete"]) == (7, False)
@@ -227,7 +305,9 @@ def test_a_run_that_is_not_ok_never_vanishes(status):
     tests = stats.gate_tests(frame)
     assert tests["note"].tolist() == ["incomplete: 7 of 8 pairs"] * 2 + [""] * 2
     assert tests["winner"].tolist() == ["", "", "linear", "linear"]
-    assert tests[["p_raw", "p_holm", "mean_exp", "mean_linear_low"]].isna().all(axis=1).tolist() == [True, True, False, False]
+    assert tests[["p_raw", "p_holm", "mean_exp", "mean_linear_low"]].isna().all(
+        axis=1
+    ).tolist() == [True, True, False, False]
     assert stats.gate_tests(frame, partial=True)["n"].tolist() == [7, 7, 8, 8]
     assert stats.effect_sizes(frame)["hodges_lehmann"].isna().tolist() == [True, True, False, False]
     assert stats.leave_one_out(frame)["seeds_to_lose"].isna().tolist() == [True, True, False, False]
@@ -269,25 +349,55 @@ SPEC = """
 def test_the_published_csv_is_the_table_of_the_contract():
     rows = [re.split(r"\s*\|\s*", line.strip("| ")) for line in SPEC.strip().splitlines()]
     table = stats.published()
-    assert table.columns[:11].tolist() == "lambda_ic k metric winner mean_exp mean_linear frac_win p_raw p_holm p_one_sided n".split()
-    assert len(table) == len(rows) == 8 and (table["n"] == 20).all() and not table.isna().any(axis=None)
-    for ours, (lambda_ic, k, metric, winner, *numbers) in zip(table.to_dict("records"), rows, strict=True):
+    assert (
+        table.columns[:11].tolist()
+        == "lambda_ic k metric winner mean_exp mean_linear frac_win p_raw p_holm p_one_sided n".split()
+    )
+    assert (
+        len(table) == len(rows) == 8
+        and (table["n"] == 20).all()
+        and not table.isna().any(axis=None)
+    )
+    for ours, (lambda_ic, k, metric, winner, *numbers) in zip(
+        table.to_dict("records"), rows, strict=True
+    ):
         assert (ours["lambda_ic"], ours["k"], ours["metric"]) == (int(lambda_ic), int(k), metric)
         assert ours["winner"] == {"A": "exp", "B": "linear"}[winner]
-        for name, text in zip(("mean_exp", "mean_linear", "frac_win", "p_raw", "p_holm", "p_one_sided"), numbers, strict=True):
+        for name, text in zip(
+            ("mean_exp", "mean_linear", "frac_win", "p_raw", "p_holm", "p_one_sided"),
+            numbers,
+            strict=True,
+        ):
             assert ours[name] == float(text.removeprefix("<")), (ours, name)
             assert ours.get(f"{name}_is_bound", False) == text.startswith("<"), (ours, name)
-    assert table.filter(like="_is_bound").dtypes.tolist() == [bool] * 3 and (PUBLISHED / "README.md").exists()
+    assert (
+        table.filter(like="_is_bound").dtypes.tolist() == [bool] * 3
+        and (PUBLISHED / "README.md").exists()
+    )
 
 
 def test_beside_published():
     table = stats.beside_published(stats.gate_tests(both_k()))
-    assert len(table) == 8 and table["same_winner"].isna().tolist() == [True] * 4 + [False] * 4  # λ = 0 is not ours: open, not "no"
+    assert (
+        len(table) == 8 and table["same_winner"].isna().tolist() == [True] * 4 + [False] * 4
+    )  # λ = 0 is not ours: open, not "no"
     ours = table[table.lambda_ic == 50]
-    assert ours["same_winner"].tolist() == [True] * 4 and ours["same_significance"].tolist() == [True] * 4
-    assert ours["mean_exp_inside"].tolist() == [False] * 4  # 0.135 ± 0.02 and 0.605 ± 0.05 against 0.079 and 0.171
-    assert ours["mean_linear_inside"].tolist() == [False, False, False, True]  # 0.135/3 ± 0.005 holds 0.046
-    swapped = stats.beside_published(stats.gate_tests(both_k().assign(k=lambda t: 80 - t.k))).query("lambda_ic == 50")
+    assert (
+        ours["same_winner"].tolist() == [True] * 4
+        and ours["same_significance"].tolist() == [True] * 4
+    )
+    assert (
+        ours["mean_exp_inside"].tolist() == [False] * 4
+    )  # 0.135 ± 0.02 and 0.605 ± 0.05 against 0.079 and 0.171
+    assert ours["mean_linear_inside"].tolist() == [
+        False,
+        False,
+        False,
+        True,
+    ]  # 0.135/3 ± 0.005 holds 0.046
+    swapped = stats.beside_published(stats.gate_tests(both_k().assign(k=lambda t: 80 - t.k))).query(
+        "lambda_ic == 50"
+    )
     assert swapped["same_winner"].tolist() == [False] * 4
 
 
@@ -297,19 +407,46 @@ def test_beside_published():
 @pytest.mark.parametrize(
     "call, told",
     [
-        (lambda: stats.summary(both_k(), "accuracy"), "metric='accuracy' is not allowed: metric must be one of max_ae_u, rel_l2_u"),
+        (
+            lambda: stats.summary(both_k(), "accuracy"),
+            "metric='accuracy' is not allowed: metric must be one of max_ae_u, rel_l2_u",
+        ),
         (lambda: stats.summary(both_k(), "seed"), "metric='seed'"),
-        (lambda: stats.summary(both_k().assign(lr=1e-3, seconds=2.0), "lr"), "metric='lr' is not allowed: metric must be one of max_ae_u, rel_l2_u"),
-        (lambda: stats.paired(both_k().drop(columns="gate"), "max_ae_u"), "columns lambda_ic, loss, model, k, gate, seed, status"),
+        (
+            lambda: stats.summary(both_k().assign(lr=1e-3, seconds=2.0), "lr"),
+            "metric='lr' is not allowed: metric must be one of max_ae_u, rel_l2_u",
+        ),
+        (
+            lambda: stats.paired(both_k().drop(columns="gate"), "max_ae_u"),
+            "columns lambda_ic, loss, model, k, gate, seed, status",
+        ),
         (lambda: stats.summary(pd.concat([both_k(), both_k()]), "max_ae_u"), "once"),
-        (lambda: stats.summary(both_k().assign(status="done"), "max_ae_u"), "status=['done'] is not allowed"),
-        (lambda: stats.summary(both_k().assign(max_ae_u=np.nan), "max_ae_u"), "finite in every run that is ok"),
-        (lambda: stats.gate_tests(both_k(), ks=(20, 61)), "ks=(20, 61) is not allowed: ks must be out of [20.0, 60.0]"),
-        (lambda: stats.effect_sizes(both_k(), effects=["cohen_d"]), "effects=['cohen_d'] is not allowed: effects must be out of median_difference"),
+        (
+            lambda: stats.summary(both_k().assign(status="done"), "max_ae_u"),
+            "status=['done'] is not allowed",
+        ),
+        (
+            lambda: stats.summary(both_k().assign(max_ae_u=np.nan), "max_ae_u"),
+            "finite in every run that is ok",
+        ),
+        (
+            lambda: stats.gate_tests(both_k(), ks=(20, 61)),
+            "ks=(20, 61) is not allowed: ks must be out of [20.0, 60.0]",
+        ),
+        (
+            lambda: stats.effect_sizes(both_k(), effects=["cohen_d"]),
+            "effects=['cohen_d'] is not allowed: effects must be out of median_difference",
+        ),
         (lambda: stats.wilcoxon_row([1, 2], [1]), "shapes ((2,), (1,))"),
-        (lambda: stats.holm([0.1, 1.2]), "p_values=[0.1, 1.2] is not allowed: p_values must be numbers from 0 to 1"),
+        (
+            lambda: stats.holm([0.1, 1.2]),
+            "p_values=[0.1, 1.2] is not allowed: p_values must be numbers from 0 to 1",
+        ),
         (lambda: stats.beside_published(both_k()), "what gate_tests gives"),
-        (lambda: stats.beside_published(stats.gate_tests(both_k().assign(model="fixed"))), "adaptive alone"),
+        (
+            lambda: stats.beside_published(stats.gate_tests(both_k().assign(model="fixed"))),
+            "adaptive alone",
+        ),
     ],
 )
 def test_bad_input_is_refused_by_name(call, told):
@@ -318,9 +455,29 @@ def test_bad_input_is_refused_by_name(call, told):
 
 
 def test_a_crossover_is_a_change_between_decided_neighbours():
-    winners = ["exp", "linear", "", "exp", "exp", "tie", "linear", "exp"]  # only the first and the last change are between two that have a winner
-    tests = pd.DataFrame({"lambda_ic": 0, "loss": "mse", "model": "adaptive", "metric": "rel_l2_u", "k": range(8), "winner": winners})
+    winners = [
+        "exp",
+        "linear",
+        "",
+        "exp",
+        "exp",
+        "tie",
+        "linear",
+        "exp",
+    ]  # only the first and the last change are between two that have a winner
+    tests = pd.DataFrame(
+        {
+            "lambda_ic": 0,
+            "loss": "mse",
+            "model": "adaptive",
+            "metric": "rel_l2_u",
+            "k": range(8),
+            "winner": winners,
+        }
+    )
     row = stats.crossovers(tests).iloc[0]
     assert row.tolist() == [8, 6, 2]
-    other = stats.crossovers(pd.concat([tests, tests.assign(metric="max_ae_u", winner="linear")]))  # does not go on from one metric to the next
+    other = stats.crossovers(
+        pd.concat([tests, tests.assign(metric="max_ae_u", winner="linear")])
+    )  # does not go on from one metric to the next
     assert other["crossovers"].tolist() == [0, 2]
