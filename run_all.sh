@@ -81,7 +81,7 @@ case "$verb" in
     shift; setup
     if [ "$(id -u)" = 0 ]; then set -- --allow-root "$@"; fi
     exec jupyter lab --LabApp.default_url=/lab/tree/notebooks/00_quickstart.ipynb "$@" ;;
-  status | sweep | audit) setup; exec python pinnlib "$@" ;;
-  "" | -*) setup; exec python pinnlib reproduce "$@" ;;
+  status | sweep | audit) setup; exec python -m pinnlib "$@" ;;
+  "" | -*) setup; exec python -m pinnlib reproduce "$@" ;;
   *) echo "run_all.sh: unknown verb '$verb'; ./run_all.sh --help lists them" >&2; exit 2 ;;
 esac

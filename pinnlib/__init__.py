@@ -1,34 +1,33 @@
-"""Gated physics-informed networks for a spring–pendulum: models, gates, training, metrics."""
+"""Gated physics-informed networks for a spring–pendulum: models, gates, training, metrics.
 
-import ctypes
-import sys
+The core is the files of this folder; README.md beside them is a map of it and of the rooms.
+The names below are loaded on first use, so that `python -m pinnlib --help` does not wait for torch.
+"""
 
-import torch
+import importlib
+from typing import TYPE_CHECKING, Any
 
-torch.set_num_threads(1)  # one thread a process: runs, not operations, are what is done in parallel
-if sys.platform == "linux":
-    # Keep the arrays of an update in the process instead of returning them to the kernel: a third of an MLP's time otherwise.
-    for option, value in ((-3, 1 << 25), (-1, 1 << 30)):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
-        getattr(ctypes.CDLL(None), "mallopt", lambda *_: None)(option, value)
-
-from .gates import GATES, Exponential, Gate, Linear, Rational, Tanh
-from .models import MODELS, MLP, AdaptiveFourier, FixedFourier, Trunk
-from .reference import reference
-from .spec import RunSpec
-from .systems import SYSTEMS, SpringPendulum, System
-from .training import Result, predict, train
+if TYPE_CHECKING:
+    from pinnlib.gates import GATES, Exponential, Gate, Linear, Rational, Tanh
+    from pinnlib.jets import Jet
+    from pinnlib.models import MLP, MODELS, AdaptiveFourier, FixedFourier, Trunk
+    from pinnlib.reference import reference_solution
+    from pinnlib.spec import RunSpec
+    from pinnlib.systems import SYSTEMS, SpringPendulum, System
+    from pinnlib.training import Result, predict, train
 
 __version__ = "0.1.0"
 __all__ = [
     "GATES",
+    "MLP",
     "MODELS",
     "SYSTEMS",
     "AdaptiveFourier",
     "Exponential",
     "FixedFourier",
     "Gate",
+    "Jet",
     "Linear",
-    "MLP",
     "Rational",
     "Result",
     "RunSpec",
@@ -37,6 +36,20 @@ __all__ = [
     "Tanh",
     "Trunk",
     "predict",
-    "reference",
+    "reference_solution",
     "train",
 ]
+_HOMES = ("gates", "jets", "models", "reference", "spec", "systems", "training")
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        for home in _HOMES:
+            module = importlib.import_module(f"{__name__}.{home}")
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import torch
 
-from .jets import Jet
-from .named import Named, check, is_number
+from pinnlib.jets import Jet
+from pinnlib.registry import Named, is_number, validate
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class _Positive(Gate):
         super().__post_init__()
         for f in fields(self):
             value = getattr(self, f.name)
-            check(f.name, value, is_number(value) and value > 0, "a finite number > 0")
+            validate(f.name, value, is_number(value) and value > 0, "a finite number > 0")
 
 
 def _scaled(factor, jet):
@@ -107,7 +107,7 @@ GATES = {kind.name: kind for kind in (Exponential, Linear, Tanh, Rational)}
 
 
 @lru_cache(maxsize=None)
-def check_admissible(gate, horizon):
+def validate_gate(gate, horizon):
     """Refuse a gate that does not hold the initial position, fixes the velocity, vanishes (or is not finite) on (0, horizon], or whose derivatives
     are not those of its value.
     """
@@ -117,7 +117,7 @@ def check_admissible(gate, horizon):
         tensors = len(told) == 3 and all(
             isinstance(order, torch.Tensor) and order.shape == t.shape for order in told
         )
-        check(
+        validate(
             "gate",
             str(gate),
             tensors,
@@ -130,16 +130,16 @@ def check_admissible(gate, horizon):
             for order in told[:2]
         ]
     g, slope, second = (order.detach() for order in told)
-    check("gate", str(gate), g[0] == 0, f"zero at t=0, but g(0)={float(g[0]):.3g}")
-    check("gate", str(gate), slope[0] != 0, "of non-zero slope at t=0, but g'(0)=0")
+    validate("gate", str(gate), g[0] == 0, f"zero at t=0, but g(0)={float(g[0]):.3g}")
+    validate("gate", str(gate), slope[0] != 0, "of non-zero slope at t=0, but g'(0)=0")
     finite = all(bool(torch.isfinite(order).all()) for order in (g, slope, second))
-    check(
+    validate(
         "gate",
         str(gate),
         finite,
         f"finite on [0, {horizon}], and so its first and second derivative",
     )
-    check(
+    validate(
         "gate",
         str(gate),
         bool((g[1:] * torch.sign(slope[0]) > 0).all()),
@@ -147,7 +147,7 @@ def check_admissible(gate, horizon):
     )
     for name, given, right in zip(("first", "second"), (slope, second), true):
         off = ((given - right).abs() > 1e-6 * (right.abs() + right.abs().mean())) & right.isfinite()
-        check(
+        validate(
             "gate",
             str(gate),
             not off.any(),

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from .jets import Jet, product, softplus
-from .kernels import FourierSeries, TanhNetwork
-from .named import Named, check, is_number, is_whole
+from pinnlib.jets import Jet, product, softplus
+from pinnlib.ops import FourierSeries, TanhNetwork
+from pinnlib.registry import Named, is_number, is_whole, validate
 
 
 def inverse_softplus(y):
@@ -65,7 +65,7 @@ class Fourier(Trunk):
             and self.bands
             and all(map(self._is_band, self.bands))
         )
-        check(
+        validate(
             "bands",
             self.bands,
             ok,
@@ -140,7 +140,7 @@ class MLP(Trunk):
     def __post_init__(self):
         for field in ("hidden", "depth"):
             value = getattr(self, field)
-            check(field, value, is_whole(value, 1), "a whole number >= 1")
+            validate(field, value, is_whole(value, 1), "a whole number >= 1")
             object.__setattr__(self, field, int(value))
 
     def shapes(self, components):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from .named import Named, check, is_number
+from pinnlib.registry import Named, is_number, validate
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Momentum(Optimiser):
 
     def __post_init__(self):
         super().__post_init__()
-        check(
+        validate(
             "momentum",
             self.momentum,
             is_number(self.momentum) and 0 <= self.momentum < 1,

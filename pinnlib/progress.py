@@ -24,7 +24,7 @@ def progress_bar(total, progress=None, **options):
     live = (
         headless is None and "ipykernel" in sys.modules
     )  # a notebook with somebody in front of it
-    with told() as file:
+    with message_stream() as file:
         if live:
             from tqdm.notebook import tqdm as kind  # needs widgets, which nobody but a notebook has
 
@@ -43,7 +43,7 @@ def progress_bar(total, progress=None, **options):
 
 
 @contextlib.contextmanager
-def told():
+def message_stream():
     """Where a person is told how work goes on: stderr, of a headless notebook that of its process."""
     if os.environ.get(HEADLESS, "quiet") == "quiet":
         yield sys.stderr

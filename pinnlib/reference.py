@@ -21,7 +21,9 @@ RTOL = 1e-10  # of every reference that errors are measured against
 
 
 @lru_cache(maxsize=256)
-def reference(system, position, velocity, horizon=10.0, points=2000, rtol=RTOL, atol=RTOL / 100):
+def reference_solution(
+    system, position, velocity, horizon=10.0, points=2000, rtol=RTOL, atol=RTOL / 100
+):
     """The trajectory from the given start on `points` equally spaced times of [0, horizon]."""
     n, t = len(system.components), np.linspace(0, horizon, points)
 

@@ -6,11 +6,11 @@ import math
 import numbers
 
 
-class Told(RuntimeError):
+class UserError(RuntimeError):
     """What cannot go on, in words that are all a user needs: the command line prints them without a traceback."""
 
 
-def check(field, value, ok, allowed):
+def validate(field, value, ok, allowed):
     """Raise a ValueError that names the field, the value and what is allowed, unless `ok`."""
     if not ok:
         raise ValueError(f"{field}={value!r} is not allowed: {field} must be {allowed}")
@@ -67,10 +67,10 @@ class Named:
 def lookup(field, registry, value):
     """The object that `value` stands for: itself if it is one already, else `registry[name](**arguments)` for the text `name(…)`."""
     if isinstance(value, Named):
-        check(field, value, type(value) in registry.values(), f"one of {', '.join(registry)}")
+        validate(field, value, type(value) in registry.values(), f"one of {', '.join(registry)}")
         return value
     known = f"one of {', '.join(registry)} (arguments as in 'name(field=value)')"
-    check(field, value, isinstance(value, str), known)
+    validate(field, value, isinstance(value, str), known)
     try:
         tree = ast.parse(value, mode="eval").body
         call = tree if isinstance(tree, ast.Call) else ast.Call(tree, [], [])
@@ -83,10 +83,10 @@ def lookup(field, registry, value):
         )
     except (SyntaxError, ValueError):
         readable = False
-    check(field, value, readable and call.func.id in registry, known)
+    validate(field, value, readable and call.func.id in registry, known)
     kind = registry[call.func.id]
     name = getattr(kind, "name", None)
-    check(
+    validate(
         field,
         value,
         name == call.func.id,
@@ -96,7 +96,7 @@ def lookup(field, registry, value):
     )
     fields = [f.name for f in dataclasses.fields(kind)]
     for argument in arguments:
-        check(
+        validate(
             field,
             value,
             argument in fields,

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import torch
 
-from .gates import GATES, check_admissible
-from .losses import LOSSES
-from .models import MODELS, Ansatz
-from .named import check, is_number, is_whole, lookup
-from .optimisers import OPTIMISERS
-from .reference import reference
-from .systems import SYSTEMS
+from pinnlib.gates import GATES, validate_gate
+from pinnlib.losses import LOSSES
+from pinnlib.models import MODELS, Ansatz
+from pinnlib.optimisers import OPTIMISERS
+from pinnlib.reference import reference_solution
+from pinnlib.registry import is_number, is_whole, lookup, validate
+from pinnlib.systems import SYSTEMS
 
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
 NUMBERS = {  # field → (what is allowed, test)
@@ -70,7 +70,7 @@ class RunSpec:
 
     def __new__(cls, *_, **given):
         for name in given:
-            check(
+            validate(
                 "field",
                 name,
                 name in cls.__dataclass_fields__,
@@ -79,7 +79,7 @@ class RunSpec:
         return super().__new__(cls)
 
     def __post_init__(self):
-        check(
+        validate(
             "system",
             self.system,
             not re.search(r"\bk *=", str(self.system)),
@@ -94,7 +94,7 @@ class RunSpec:
             self._set(field, str(lookup(field, registry, getattr(self, field))))
         for field, known in (("loss", LOSSES), ("precision", PRECISIONS)):
             value = getattr(self, field)
-            check(
+            validate(
                 field,
                 value,
                 isinstance(value, str) and value in known,
@@ -102,13 +102,13 @@ class RunSpec:
             )
         for field, (allowed, ok) in NUMBERS.items():
             value = getattr(self, field)
-            check(field, value, is_number(value) and ok(value), f"a finite number {allowed}")
+            validate(field, value, is_number(value) and ok(value), f"a finite number {allowed}")
             self._set(field, float(value) + 0.0)  # and no negative zero
         for field, least in WHOLE.items():
             value = getattr(self, field)
-            check(field, value, is_whole(value, least), f"a whole number >= {least}")
+            validate(field, value, is_whole(value, least), f"a whole number >= {least}")
             self._set(field, int(value))
-        system = self.dynamics
+        system = self.system_object
         for field in ("initial_position", "initial_velocity"):
             value = getattr(self, field)
             ok = (
@@ -116,20 +116,22 @@ class RunSpec:
                 and len(value) == len(system.components)
                 and all(map(is_number, value))
             )
-            check(field, value, ok, f"one finite number for each of {', '.join(system.components)}")
+            validate(
+                field, value, ok, f"one finite number for each of {', '.join(system.components)}"
+            )
             self._set(field, tuple(float(x) + 0.0 for x in value))
         for name, start, positive in zip(system.components, self.initial_position, system.positive):
             ok = not positive or start > system.floor
-            check(
+            validate(
                 "initial_position", self.initial_position, ok, f"such that {name} > {system.floor}"
             )
-        check(
+        validate(
             "hard_velocity",
             self.hard_velocity,
             isinstance(self.hard_velocity, bool),
             "True or False",
         )
-        check_admissible(self.gating, self.horizon)
+        validate_gate(self.gate_object, self.horizon)
 
     def _set(self, field, value):
         object.__setattr__(self, field, value)  # canonical form, while the object is being built
@@ -139,15 +141,15 @@ class RunSpec:
         return lookup("model", MODELS, self.model)
 
     @property
-    def gating(self):
+    def gate_object(self):
         return lookup("gate", GATES, self.gate)
 
     @property
-    def optimising(self):
+    def optimiser_object(self):
         return lookup("optimiser", OPTIMISERS, self.optimiser)
 
     @property
-    def dynamics(self):
+    def system_object(self):
         return dataclasses.replace(lookup("system", SYSTEMS, self.system), k=self.k)
 
     @property
@@ -167,11 +169,13 @@ class RunSpec:
     @property
     def reference(self):
         """The reference solution of this run's problem (computed once per process)."""
-        return reference(self.dynamics, self.initial_position, self.initial_velocity, self.horizon)
+        return reference_solution(
+            self.system_object, self.initial_position, self.initial_velocity, self.horizon
+        )
 
     def ansatz(self, dtype=torch.float64):
         """The ansatz of this run alone."""
-        return ansatz_of([self], self.dynamics, dtype)
+        return ansatz_of([self], self.system_object, dtype)
 
 
 _own = inspect.signature(RunSpec.__init__)
@@ -185,7 +189,7 @@ def ansatz_of(specs, system, dtype):
     velocities = [spec.initial_velocity for spec in specs] if specs[0].hard_velocity else None
     return Ansatz(
         specs[0].trunk,
-        specs[0].gating,
+        specs[0].gate_object,
         system,
         [spec.initial_position for spec in specs],
         dtype,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import torch
 
-from .named import Named, check, is_number
+from pinnlib.registry import Named, is_number, validate
 
 
 def _math(x):
@@ -60,7 +60,7 @@ class SpringPendulum(System):
             value, strict = getattr(self, f.name), f.name in ("k", "m", "L0")
             if not isinstance(value, torch.Tensor):  # those are batches of already checked systems
                 ok = is_number(value) and (value > 0 if strict else value >= 0)
-                check(f.name, value, ok, f"a finite number {'>' if strict else '>='} 0")
+                validate(f.name, value, ok, f"a finite number {'>' if strict else '>='} 0")
 
     def acceleration(self, q, v):
         (r, theta), (r_t, theta_t) = q, v

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import torch
 
-from .losses import LOSSES
-from .metrics import error_metrics, residual_metrics
-from .named import check, is_whole
-from .progress import progress_bar
-from .spec import RunSpec, ansatz_of
-from .systems import stack
+from pinnlib.losses import LOSSES
+from pinnlib.metrics import error_metrics, residual_metrics
+from pinnlib.progress import progress_bar
+from pinnlib.registry import is_whole, validate
+from pinnlib.spec import RunSpec, ansatz_of
+from pinnlib.systems import stack
 
 VECTOR = 32  # rows are padded to whole vectors of the CPU, so that a run's bits do not depend on its place in a batch
 EARLIEST = 1e-6  # collocation points are clamped below at this time
@@ -40,7 +40,7 @@ def streams(seed):
 
 def initial_parameters(spec):
     """The flat initial parameters of a run, (size,)."""
-    components = len(spec.dynamics.components)
+    components = len(spec.system_object.components)
     blocks = spec.trunk.initial(components, streams(spec.seed)[0])
     return torch.cat([blocks[name].flatten() for name in spec.trunk.shapes(components)]).to(
         spec.dtype
@@ -75,7 +75,7 @@ class Objective:
 
     def __init__(self, specs):
         first, dtype = specs[0], specs[0].dtype
-        self.ansatz = ansatz_of(specs, stack([s.dynamics for s in specs], dtype), dtype)
+        self.ansatz = ansatz_of(specs, stack([s.system_object for s in specs], dtype), dtype)
         self.points, self.physics = first.points, LOSSES[first.loss]()
         self.velocity = torch.tensor([s.initial_velocity for s in specs], dtype=dtype)
         self.lambda_phys = torch.tensor([s.lambda_phys for s in specs], dtype=dtype)
@@ -120,7 +120,7 @@ class Result:
         """The trunk's angular frequencies after training, or None if it has none."""
         rows = torch.as_tensor(self.parameters[None], dtype=torch.float64)
         omega = self.spec.trunk.frequencies(
-            self.spec.trunk.blocks(rows, len(self.spec.dynamics.components))
+            self.spec.trunk.blocks(rows, len(self.spec.system_object.components))
         )
         return None if omega is None else omega[0].numpy()
 
@@ -128,7 +128,7 @@ class Result:
 def predict(spec, parameters, times):
     """Columns t, then <component>, <component>_t, <component>_tt and residual_<component>, for given flat parameters."""
     t = torch.from_numpy(np.array(times, dtype=float, ndmin=1))
-    check(
+    validate(
         "times",
         times,
         t.ndim == 1 and bool(torch.isfinite(t).all()),
@@ -144,7 +144,7 @@ def predict(spec, parameters, times):
         jets = ansatz.jets(torch.as_tensor(parameters[None], dtype=torch.float64), t[None])
         residual = ansatz.residual(jets)
     columns = {"t": t}
-    for name, jet, r in zip(spec.dynamics.components, jets, residual):
+    for name, jet, r in zip(spec.system_object.components, jets, residual):
         columns |= {
             name: jet.value[0],
             f"{name}_t": jet.first[0],
@@ -156,7 +156,7 @@ def predict(spec, parameters, times):
 
 def evaluate(spec, parameters):
     """All metrics of a run on the reference grid."""
-    ref, system = spec.reference, spec.dynamics
+    ref, system = spec.reference, spec.system_object
     table = predict(spec, parameters, ref.t)
     forms = ("{}", "{}_t", "residual_{}")
     q, velocity, residual = (
@@ -172,7 +172,7 @@ def batches(specs, parts=1):
     """
     groups = {}
     for spec in specs:
-        alike = tuple(getattr(spec, name) for name in ALIKE) + (type(spec.dynamics),)
+        alike = tuple(getattr(spec, name) for name in ALIKE) + (type(spec.system_object),)
         groups.setdefault(alike, []).append(spec)
     for group in groups.values():
         group.sort(key=lambda spec: spec.seed)
@@ -193,11 +193,11 @@ def train_batch(specs, snapshots=(), advance=lambda updates: None):
     began, steps, size = (
         time.perf_counter(),
         specs[0].steps,
-        specs[0].trunk.size(len(specs[0].dynamics.components)),
+        specs[0].trunk.size(len(specs[0].system_object.components)),
     )
     theta, collocation, objective = start(specs)
     history = []
-    step = specs[0].optimising.start(theta, specs[0].lr)
+    step = specs[0].optimiser_object.start(theta, specs[0].lr)
     kept = {0: theta.detach().clone()} if 0 in snapshots else {}
     for update in range(1, steps + 1):
         terms = objective.terms(theta, collocation.draw())
@@ -245,7 +245,7 @@ def train(specs, snapshots=(), progress=None):
     `progress`: True or False; by default a bar where somebody is watching, and elsewhere a line a minute.
     """
     specs = [specs] if isinstance(specs, RunSpec) else list(specs)
-    check(
+    validate(
         "specs",
         specs,
         specs and all(isinstance(spec, RunSpec) for spec in specs),
@@ -253,7 +253,7 @@ def train(specs, snapshots=(), progress=None):
     )
     least = min(spec.steps for spec in specs)
     snapshots = list(snapshots)
-    check(
+    validate(
         "snapshots",
         snapshots,
         all(is_whole(u, 0) and u <= least for u in snapshots),

@@ -30,11 +30,13 @@ import numpy as np
 import torch
 
 import pinnlib
-from pinnlib import RunSpec, ntk
-from pinnlib.grids import STUDIES, specs_of
-from pinnlib.journal import Journal
-from pinnlib.numerics import cpu
-from pinnlib.sweep import sweep
+from pinnlib import RunSpec
+from pinnlib.analysis import ntk
+from pinnlib.runs.provenance import cpu
+from pinnlib.runs.store import Store
+from pinnlib.runs.studies import STUDIES
+from pinnlib.runs.sweep import sweep
+from pinnlib.runs.table import specs_of
 from pinnlib.training import initial_parameters, train_batch
 
 
@@ -115,13 +117,13 @@ def sweep_ratios():
         flush=True,
     )
     every = specs_of(*STUDIES)
-    code = "from pinnlib.grids import *; from pinnlib.sweep import missing; from pinnlib.journal import Journal; missing(specs_of(*STUDIES), Journal().load())"
+    code = "from pinnlib.runs.studies import STUDIES; from pinnlib.runs.table import specs_of; from pinnlib.runs.sweep import missing; from pinnlib.runs.store import Store; missing(specs_of(*STUDIES), Store().load())"
     start = seconds(subprocess.run, [sys.executable, "-c", code], check=True)
     return {
         "overhead_over_engine": round(min(journalled) / min(alone) - 1, 3),
         "two_workers_over_one": round(one / two, 2),
         "seconds_to_start": round(start, 2),
-        "records": len(Journal().load()),
+        "records": len(Store().load()),
         "runs_asked_for": len(every),
     }
 

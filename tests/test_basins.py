@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pinnlib import RunSpec, basins, stats, train
-from pinnlib.record import record_of
+from pinnlib import RunSpec, train
+from pinnlib.analysis import paired
+from pinnlib.report import basins
+from pinnlib.runs.record import record_of
 
 CELL = {"lambda_ic": 50, "loss": "balanced", "model": "adaptive", "k": 20}
 
@@ -35,10 +37,8 @@ CASE = basins.sorted_into(
 def test_a_seed_is_near_wrong_or_lost():
     assert CASE["basin"].tolist() == ["near", "near", "near", "wrong", "wrong", "lost"]
     table = basins.basins(CASE)
-    assert (
-        table.loc[("linear", "wrong"), ["n", "least", "most"]].tolist() == [2, 0.25, 0.3]
-        and table["n"].sum() == 6
-    )
+    assert table.loc[("linear", "wrong"), ["n", "least", "most"]].tolist() == [2, 0.25, 0.3]
+    assert table["n"].sum() == 6
     assert basins.sorted_into(runs("exp", [0.02, 0.04]).assign(status=["ok", "diverged"]))[
         "seed"
     ].tolist() == [0]
@@ -50,11 +50,11 @@ def test_an_empty_basin_is_counted_and_an_incomplete_cell_is_not():
         told["basin_linear_wrong_n"],
         told["basin_exp_lost_n"],
         told["basin_linear_near_residual"],
-    ) == (2, 0, 0.1) and np.isnan(told["basin_exp_lost_residual"])
+    ) == (2, 0, 0.1)
+    assert np.isnan(told["basin_exp_lost_residual"])
     lacking = CASE.assign(status=["missing", *["ok"] * 5])
-    assert all(np.isnan(value) for value in basins.quoted(lacking).values()) and all(
-        np.isnan(value) for value in basins.quoted(CASE[:0]).values()
-    )
+    assert all(np.isnan(value) for value in basins.quoted(lacking).values())
+    assert all(np.isnan(value) for value in basins.quoted(CASE[:0]).values())
 
 
 def test_the_gap_of_the_means_over_all_seeds_and_near_the_reference():
@@ -70,12 +70,10 @@ def test_the_spread_is_of_logarithms_and_of_complete_cells_only():
         runs("linear", [0.1, 0.2]).assign(status=["ok", "missing"]),
     )
     frame = pd.concat([whole, lacking], ignore_index=True)
-    table = basins.spreads(frame, stats.summary(frame, "rel_l2_u")).reset_index()
-    assert (
-        table["gate"].tolist() == ["exp"]
-        and table["n"].tolist() == [2]
-        and table["spread"].tolist() == pytest.approx([np.sqrt(2)])
-    )
+    table = basins.spreads(frame, paired.summary_table(frame, "rel_l2_u")).reset_index()
+    assert table["gate"].tolist() == ["exp"]
+    assert table["n"].tolist() == [2]
+    assert table["spread"].tolist() == pytest.approx([np.sqrt(2)])
 
 
 def test_how_far_curves_are_from_each_other_and_from_the_reference():
@@ -90,20 +88,17 @@ def test_the_angle_of_a_record_is_that_of_its_run():
     curves = basins.angles(
         pd.DataFrame({"key": [record["key"]]}), {record["key"]: record}, np.array([0.0, 2.0])
     )
-    assert (
-        list(curves.index) == [0, 2]
-        and curves[record["key"]].tolist() == result.predict([0, 2])["theta"].tolist()
-    )
+    assert list(curves.index) == [0, 2]
+    assert curves[record["key"]].tolist() == result.predict([0, 2])["theta"].tolist()
 
 
 def test_standing_still_by_hand():
     spec = RunSpec(k=20)
     (r, theta), still = spec.reference.q, basins.standing_still(20)
-    assert (
-        still
-        == pytest.approx(np.sqrt(((r - r.mean()) ** 2 + theta**2).sum() / (r**2 + theta**2).sum()))
-        and 0 < still < 1
+    assert still == pytest.approx(
+        np.sqrt(((r - r.mean()) ** 2 + theta**2).sum() / (r**2 + theta**2).sum())
     )
+    assert 0 < still < 1
 
 
 def test_a_network_that_lacks_a_run_has_no_outcome():
@@ -118,7 +113,5 @@ def test_a_network_that_lacks_a_run_has_no_outcome():
         pytest.approx(0.3),
         1,
     ]
-    assert (
-        table.loc[(50, 20, "linear"), ["n", "needed"]].tolist() == [1, 2]
-        and table.loc[(50, 20, "linear"), ["error", "turned"]].isna().all()
-    )
+    assert table.loc[(50, 20, "linear"), ["n", "needed"]].tolist() == [1, 2]
+    assert table.loc[(50, 20, "linear"), ["error", "turned"]].isna().all()

@@ -17,7 +17,7 @@ import pytest
 from chromium import INSTALL, chromium
 from playwright.sync_api import expect, sync_playwright
 
-from pinnlib.explorer import Explorer
+from pinnlib.explorer.app import Explorer
 from pinnlib.paths import NOTEBOOKS, ROOT
 from pinnlib.progress import HEADLESS
 
@@ -173,7 +173,7 @@ def target():
     """A run, and where its point lies in the view against k: pixels from the left and from the top."""
     explorer = Explorer(beside="linear")
     explorer.tabs.selected_index = 1
-    figure, frame = explorer.cloud.canvas.figure, explorer.cloud.frame
+    figure, frame = explorer.scatter.canvas.figure, explorer.scatter.frame
     figure.draw_without_rendering()
     row = frame.loc[frame[frame["k"] == 110]["rel_l2_u"].idxmax()]  # it lies alone
     x, y = figure.axes[0].transData.transform((row["x"], row["rel_l2_u"]))

@@ -7,9 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pinnlib import RunSpec, claims, disagreements, evidence, findings, latex, stats
-from pinnlib.grids import runs_of, specs_of
+from pinnlib import RunSpec
+from pinnlib.analysis import paired
 from pinnlib.paths import ROOT
+from pinnlib.report import claims, disagreements, evidence, findings, paper_tables, published
+from pinnlib.runs.table import runs_of, specs_of
+from pinnlib.style import latex
 
 EXACT = [claim for claim in claims.CLAIMS if claim.kind in ("exact", "semi-quantitative")]
 FROM_RUNS = [claim for claim in claims.CLAIMS if claim not in EXACT]
@@ -29,7 +32,7 @@ class Made(evidence.Evidence):
         frame = frame.assign(rel_l2_u=values, max_ae_u=3 * np.array(values), status="ok")
         absent = frame["model"].isin(self.without)
         return frame.assign(status=frame["status"].mask(absent, "missing")).assign(
-            **{m: frame[m].mask(absent) for m in stats.METRICS}
+            **{m: frame[m].mask(absent) for m in paired.METRICS}
         )
 
 
@@ -75,11 +78,14 @@ def test_the_claim_of_an_explanation_follows_notebook_05(answer, verdict):
 
 def test_every_claim_has_an_identity_a_kind_a_place_and_a_rule():
     ids = [claim.id for claim in claims.CLAIMS]
-    assert len(set(ids)) == len(ids) and len(FROM_RUNS) >= 15
+    assert len(set(ids)) == len(ids)
+    assert len(FROM_RUNS) >= 15
     for claim in claims.CLAIMS:
         assert claim.kind in ("exact", "semi-quantitative", "statistical", "qualitative")
-        assert claim.wording and claim.where and len(claim.rule) > 10
-    assert sum(claim.kind == "statistical" for claim in claims.CLAIMS) == len(stats.published())
+        assert claim.wording
+        assert claim.where
+        assert len(claim.rule) > 10
+    assert sum(claim.kind == "statistical" for claim in claims.CLAIMS) == len(published.published())
 
 
 @pytest.mark.parametrize("claim", EXACT, ids=lambda claim: claim.id)
@@ -101,9 +107,10 @@ def test_two_seeds_are_too_few_and_said_to_be():
 
 
 def test_runs_as_published_reproduce_the_table_and_the_trends(good):
-    table = claims.evaluate(good, FROM_RUNS).set_index("id")
+    table = claims.evaluate_claims(good, FROM_RUNS).set_index("id")
     rows = table[table["kind"] == "statistical"]
-    assert (rows["verdict"] == "reproduced").all() and rows["interval"].ne("").all()
+    assert (rows["verdict"] == "reproduced").all()
+    assert rows["interval"].ne("").all()
     verdicts = table["verdict"]
     for name in ("reversal", "every-seed", "often-exp", "transitional", "no-penalty"):
         assert verdicts[name] == "reproduced", name
@@ -117,7 +124,7 @@ def test_the_other_gate_is_not_a_reproduction():
             0.05 * (2 if (row.gate == "linear") == (row.k > 25) else 1) * (1 + 0.01 * row.seed)
         )
     )
-    table = claims.evaluate(reversed_, FROM_RUNS).set_index("id")
+    table = claims.evaluate_claims(reversed_, FROM_RUNS).set_index("id")
     assert (
         table.loc[table["kind"] == "statistical", "verdict"] == "partly"
     ).all()  # significant, but the other winner
@@ -127,7 +134,9 @@ def test_the_other_gate_is_not_a_reproduction():
 
 
 def test_one_lacking_baseline_leaves_only_its_claim_open():
-    table = claims.evaluate(Made(as_published, without=["baseline"]), FROM_RUNS).set_index("id")
+    table = claims.evaluate_claims(Made(as_published, without=["baseline"]), FROM_RUNS).set_index(
+        "id"
+    )
     assert list(table.index[table["verdict"] == "not testable"]) == ["baseline"]
     assert table.loc["baseline", "reason"] == "0 of 60 pairs of baseline runs are complete"
 
@@ -141,17 +150,16 @@ def test_changes_of_winner_are_counted():
         )
     )
     found = NAMES["crossovers"].check(zigzag)
-    assert (
-        found.verdict == "reproduced"
-        and "adaptive by median 7 in max_ae_u, 7 in rel_l2_u; adaptive by mean 7" in found.ours
-    )
+    assert found.verdict == "reproduced"
+    assert "adaptive by median 7 in max_ae_u, 7 in rel_l2_u; adaptive by mean 7" in found.ours
     assert "fixed by median 7 in max_ae_u" in found.ours
 
 
 def test_losses_are_compared_where_both_are_complete(good):
     flipped = Made(lambda row: 1 / as_published(row) if row.loss == "mse" else as_published(row))
     same, other = disagreements.losses(good), disagreements.losses(flipped)
-    assert same["same"].dropna().all() and not other["same"].dropna().any()
+    assert same["same"].dropna().all()
+    assert not other["same"].dropna().any()
     assert same["same"].isna().sum() == 14  # without penalty the balanced loss stops at k = 60
     assert disagreements.winners(other, "mse", 50) == "exp at k = 50 to 130; linear at k = 10 to 40"
     assert (
@@ -172,7 +180,7 @@ def test_losses_that_differ_are_counted_and_clearly_only_with_two_stars():
         text_balanced=["exp 2.00*", "exp 2.00*", "exp 2.00*", None],
         text_mse=["exp 3.00*", "linear 0.50*", "linear 0.90", "12/20"],
     )
-    assert disagreements.counts(table) == {
+    assert disagreements.count_differences(table) == {
         "losses_compared": 3,
         "losses_differ": 2,
         "losses_differ_clearly": 1,
@@ -181,11 +189,13 @@ def test_losses_that_differ_are_counted_and_clearly_only_with_two_stars():
 
 def test_published_rows_come_out_again_under_the_loss_of_the_text_or_not(good):
     same = disagreements.as_written(good)
-    assert len(same) == 8 and same.all()
+    assert len(same) == 8
+    assert same.all()
     other = disagreements.as_written(
         Made(lambda row: 1 / as_published(row))
     )  # as significant, but the other winner
-    assert len(other) == 8 and not other.any()
+    assert len(other) == 8
+    assert not other.any()
     assert disagreements.as_written(evidence.Evidence({})).empty
 
 
@@ -222,11 +232,10 @@ def test_effects_of_a_gate_twice_as_bad_in_every_seed():
     found = Made(
         lambda row: 0.05 * (1 + 0.01 * row.seed) * (2 if row.gate == "linear" else 1)
     ).effects
-    assert len(found) == 8 and (found["note"] == "").all()
-    assert (
-        np.allclose(found[["ratio", "ratio_low", "ratio_high"]], 2)
-        and (found["rank_biserial"] == 1).all()
-    )
+    assert len(found) == 8
+    assert (found["note"] == "").all()
+    assert np.allclose(found[["ratio", "ratio_low", "ratio_high"]], 2)
+    assert (found["rank_biserial"] == 1).all()
     assert (
         found["seeds_to_lose"] == 15
     ).all()  # five pairs are left, and p = 2^(1 − 5) is above the level
@@ -234,7 +243,8 @@ def test_effects_of_a_gate_twice_as_bad_in_every_seed():
         found["p_holm_worst"], 4 * 2.0**-18
     )  # nineteen pairs, four tests in a setting
     lacking = evidence.Evidence({}).effects
-    assert (lacking["note"] == "incomplete: 0 of 20 pairs").all() and lacking["ratio"].isna().all()
+    assert (lacking["note"] == "incomplete: 0 of 20 pairs").all()
+    assert lacking["ratio"].isna().all()
 
 
 def test_extremes_are_over_all_tests_and_whichever_gate_is_ahead():
@@ -330,7 +340,7 @@ def test_verdicts_are_counted_over_all_claims_by_kind_and_over_the_rows():
         "claims_undecided": 0,
         "claims_not_testable": 2,
     }
-    assert claims.counts(LEDGER) == every | {
+    assert claims.verdict_counts(LEDGER) == every | {
         "claims_exact": "1 of 1",
         "claims_other": "0 of 2",
         "rows_total": 2,
@@ -345,7 +355,7 @@ def test_outcomes_are_quoted_for_all_but_the_rows():
         "claim_trend_verdict": "partly reproduced",
         "claim_trend_ours": "40%",
     }
-    assert claims.outcomes(LEDGER) == found | {
+    assert claims.claim_numbers(LEDGER) == found | {
         "claim_last_verdict": "not testable",
         "claim_last_ours": "no run",
     }
@@ -357,45 +367,35 @@ def test_ledger_on_file_is_the_ledger_of_the_code():
     assert list(filed["rule"]) == [claim.rule for claim in claims.CLAIMS]
     assert set(filed["verdict"]) <= set(evidence.VERDICTS)
     open_ = filed["verdict"] == "not testable"
-    assert filed.loc[open_, "reason"].ne("").all() and filed.loc[~open_, "ours"].ne("").all()
+    assert filed.loc[open_, "reason"].ne("").all()
+    assert filed.loc[~open_, "ours"].ne("").all()
 
 
 # LaTeX
 
 
 def test_numbers_and_text_become_latex():
-    assert (
-        latex.number(0.12345) == "0.123"
-        and latex.number(5000) == "5{,}000"
-        and latex.number(7.6e-6) == r"$7.6\times10^{-6}$"
-    )
-    assert (
-        latex.number(1e-4) == "$10^{-4}$"
-        and latex.number(-0.5) == "$-0.5$"
-        and latex.number("50% & more") == r"50\% \& more"
-    )
-    assert (
-        latex.escape("k = 20, p 1e-12") == r"$k=20$, $p$ $10^{-12}$"
-        and latex.escape("λ = 50 at t = 2.5.") == r"$\lambda_{\mathrm{IC}}=50$ at $t=2.5$."
-    )
-    assert latex.number(999.7) == "1000" and latex.probability(float("nan")) == "--"
+    assert latex.number(0.12345) == "0.123"
+    assert latex.number(5000) == "5{,}000"
+    assert latex.number(7.6e-6) == r"$7.6\times10^{-6}$"
+    assert latex.number(1e-4) == "$10^{-4}$"
+    assert latex.number(-0.5) == "$-0.5$"
+    assert latex.number("50% & more") == r"50\% \& more"
+    assert latex.escape("k = 20, p 1e-12") == r"$k=20$, $p$ $10^{-12}$"
+    assert latex.escape("λ = 50 at t = 2.5.") == r"$\lambda_{\mathrm{IC}}=50$ at $t=2.5$."
+    assert latex.number(999.7) == "1000"
+    assert latex.probability(float("nan")) == "--"
     assert (
         latex.escape("exp(alpha=2.0), linear(scale=0.1) and exp") == "$1-e^{-2t}$, $t/10$ and exp"
     )
-    assert (
-        latex.escape("r_min of gate's r") == r"$r_{\min}$ of gate's $r$"
-        and latex.escape("g, g' and g'' in t's") == "$g$, $g'$ and $g''$ in $t$'s"
-    )
-    assert latex.escape(
-        "0.1 in rel_l2_u, max_ae_u"
-    ) == "0.1 in ReL2E, MaxAE" and "ReL2E" not in latex.escape("own_rel_l2_u")
-    assert (
-        latex.escape("e.g. 't' at k = 1,000") == "e.g. 't' at $k$ = 1,000"
-        and latex.escape("θ = 0.2, D = 64") == r"$\theta=0.2$, $D=64$"
-    )
-    assert (
-        latex.probability(0.0012) == "0.0012" and latex.probability(6e-4) == r"$6.0\times10^{-4}$"
-    )
+    assert latex.escape("r_min of gate's r") == r"$r_{\min}$ of gate's $r$"
+    assert latex.escape("g, g' and g'' in t's") == "$g$, $g'$ and $g''$ in $t$'s"
+    assert latex.escape("0.1 in rel_l2_u, max_ae_u") == "0.1 in ReL2E, MaxAE"
+    assert "ReL2E" not in latex.escape("own_rel_l2_u")
+    assert latex.escape("e.g. 't' at k = 1,000") == "e.g. 't' at $k$ = 1,000"
+    assert latex.escape("θ = 0.2, D = 64") == r"$\theta=0.2$, $D=64$"
+    assert latex.probability(0.0012) == "0.0012"
+    assert latex.probability(6e-4) == r"$6.0\times10^{-4}$"
     assert latex.probability(9e-5) == "$<10^{-4}$"
     with pytest.raises(ValueError, match="finite"):
         latex.number(float("nan"))
@@ -411,10 +411,12 @@ def test_macro_names_have_letters_only_and_occur_once():
 
 
 def test_an_open_row_of_the_table_says_so():
-    frame = stats.gate_tests(runs_of(specs_of("table"), {}))
-    assert latex.gate_table({"ours": frame}).count("incomplete: 0 of 20 pairs") == 8
+    frame = paired.gate_tests(runs_of(specs_of("table"), {}))
+    assert paper_tables.gate_table({"ours": frame}).count("incomplete: 0 of 20 pairs") == 8
     assert (
-        latex.gate_table({"ours": frame, "as published": stats.published()}).count(r"\downarrow")
+        paper_tables.gate_table({"ours": frame, "as published": published.published()}).count(
+            r"\downarrow"
+        )
         == 8
     )
 
@@ -428,13 +430,14 @@ def body(table):
 
 
 def test_the_ledger_as_tables_has_reasons_for_values_and_one_line_for_the_rows():
-    assert body(latex.claim_table(LEDGER))[::2] == [
+    assert body(paper_tables.claim_table(LEDGER))[::2] == [
         [r"A \& B", "1", "1", "reproduced"],
         ["second", "3", "1 of 2 pairs", "not testable"],
         ["grows", "", "no run", "not testable"],
     ]
-    rules = body(latex.rule_table(LEDGER))
-    assert len(rules) == 4 and rules[:2] == [
+    rules = body(paper_tables.rule_table(LEDGER))
+    assert len(rules) == 4
+    assert rules[:2] == [
         [r"A \& B", "Methods", "equal"],
         ["The rows of the table of tests", "Table", "same"],
     ]
@@ -446,8 +449,8 @@ def test_what_did_not_come_out_is_listed_tested_claims_first():
         r"\textbf{not testable}: second (1 of 2 pairs).",
         r"\textbf{not testable}: grows (no run).",
     ]
-    assert re.findall(r"\\item (.*)", latex.differences(LEDGER)) == items
-    assert latex.differences(LEDGER[:2]) == "Every claim was reproduced."
+    assert re.findall(r"\\item (.*)", paper_tables.differences(LEDGER)) == items
+    assert paper_tables.differences(LEDGER[:2]) == "Every claim was reproduced."
 
 
 def test_disagreements_and_losses_as_tables():
@@ -459,7 +462,7 @@ def test_disagreements_and_losses_as_tables():
         "ours": "b",
         "consequence": "none",
     }
-    assert body(latex.disagreement_table(pd.DataFrame([row]))) == [
+    assert body(paper_tables.disagreement_table(pd.DataFrame([row]))) == [
         ["norm", "a", r"50\%", "b", "none"]
     ]
     index = pd.MultiIndex.from_tuples(
@@ -468,7 +471,7 @@ def test_disagreements_and_losses_as_tables():
     columns = pd.MultiIndex.from_product(
         [["text_balanced", "text_mse"], [0.0, 50.0]], names=[None, "lambda_ic"]
     )
-    told = latex.loss_table(
+    told = paper_tables.loss_table(
         pd.DataFrame(
             [["a", "b", "c", "d"], ["x", "f", "50%", ""], ["m", "n", "o", "q"]], index, columns
         )
@@ -504,14 +507,14 @@ def test_effects_as_a_table_are_open_where_a_run_is_lacking():
         seeds_to_lose=pd.array([15, None], dtype="Int64"),
         note=["", "incomplete"],
     )
-    assert body(latex.effect_table(frame)) == [
+    assert body(paper_tables.effect_table(frame)) == [
         ["0", "20", "ReL2E", "2.00 [1.50, 3.00]", "$-0.250$", "$1.00$", "15"],
         ["50", "20", "ReL2E", *["open"] * 4],
     ]
 
 
 def test_settings_are_those_of_the_original():
-    told = latex.settings(RunSpec(steps=7, initial_position=(1.5, 0.1)))
+    told = paper_tables.setting_numbers(RunSpec(steps=7, initial_position=(1.5, 0.1)))
     assert {
         name: told[f"setting_{name}"]
         for name in ("updates", "points", "r_start", "theta_start", "decay", "layers", "width")
@@ -529,7 +532,5 @@ def test_settings_are_those_of_the_original():
         130,
         162,
     ]
-    assert (
-        told["setting_bands"] == "16 from 0.5 to 5 rad/s and 16 from 5 to 15 rad/s"
-        and json.loads(json.dumps(told)) == told
-    )
+    assert told["setting_bands"] == "16 from 0.5 to 5 rad/s and 16 from 5 to 15 rad/s"
+    assert json.loads(json.dumps(told)) == told

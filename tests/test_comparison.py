@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from pinnlib import RunSpec, basins, comparison, motion, stats
-from pinnlib.figures import GATE_COLOURS, GREEN, PURPLE
+from pinnlib import RunSpec
+from pinnlib.analysis import paired
+from pinnlib.report import basins, gate_comparison, motion
+from pinnlib.style.figures import GATE_COLOURS, GREEN, PURPLE
 
 
 def runs(exp, linear, **columns):
@@ -34,8 +36,8 @@ def colours(axis):
 
 
 def test_the_forest_is_in_the_colour_of_the_winner_and_names_what_is_open():
-    effects, tests = stats.effect_sizes(BOTH), stats.gate_tests(BOTH)
-    figure = comparison.forest(effects, tests)
+    effects, tests = paired.effect_sizes(BOTH), paired.gate_tests(BOTH)
+    figure = gate_comparison.forest(effects, tests)
     assert colours(figure.axes[0]) == [
         GATE_COLOURS[gate] for gate in ("exp", "exp", "linear", "linear")
     ]
@@ -48,37 +50,42 @@ def test_the_forest_is_in_the_colour_of_the_winner_and_names_what_is_open():
     lacking = BOTH.assign(status=np.where((BOTH["k"] == 60) & (BOTH["seed"] == 0), "missing", "ok"))
     assert (
         "incomplete: 11 of 12 pairs"
-        in comparison.forest(stats.effect_sizes(lacking), stats.gate_tests(lacking)).get_supxlabel()
+        in gate_comparison.forest(
+            paired.effect_sizes(lacking), paired.gate_tests(lacking)
+        ).get_supxlabel()
     )
 
 
 def test_a_mean_over_fewer_seeds_is_never_drawn_seed_by_seed():
-    pairs = stats.paired(
+    pairs = paired.paired(
         BOTH.assign(status=np.where((BOTH["k"] == 60) & (BOTH["seed"] == 0), "missing", "ok")),
         "rel_l2_u",
     )
-    soft, stiff, *_ = comparison.seed_by_seed(pairs, 12).axes
-    assert {"median", "mean"} <= {line.get_label() for line in soft.lines} and not {
+    soft, stiff, *_ = gate_comparison.seed_by_seed(pairs, 12).axes
+    assert {"median", "mean"} <= {line.get_label() for line in soft.lines}
+    assert not {
         "median",
         "mean",
     } & {line.get_label() for line in stiff.lines}
-    assert soft.get_title().endswith("n = 12 of 12") and stiff.get_title().endswith("n = 11 of 12")
+    assert soft.get_title().endswith("n = 12 of 12")
+    assert stiff.get_title().endswith("n = 11 of 12")
 
 
 def test_every_k_fills_what_is_significant_and_crosses_what_is_missing():
-    table = stats.every_k(
+    table = paired.tests_at_every_k(
         pd.concat(
             [BOTH, runs(SEEDS, SEEDS[::-1], k=40), runs(SEEDS, SEEDS, k=80, status="missing")],
             ignore_index=True,
         )
     )
-    axis = comparison.every_k(table).axes[4]  # λ = 50, adaptive
+    axis = gate_comparison.plot_every_k(table).axes[4]  # λ = 50, adaptive
     filled = {
         line.get_label(): line.get_xdata() for line in axis.lines if "p (Holm)" in line.get_label()
     }
     assert filled["ReL2E, p (Holm) < 0.05"].tolist() == [21.5, 61.5]
     (cross,) = (line for line in axis.lines if line.get_marker() == "x")
-    assert list(cross.get_xdata()) == [80] and axis.get_title().endswith("3 of 4 k, n = 12")
+    assert list(cross.get_xdata()) == [80]
+    assert axis.get_title().endswith("3 of 4 k, n = 12")
 
 
 def test_seeds_are_drawn_in_the_colour_of_their_basin():
@@ -86,7 +93,7 @@ def test_seeds_are_drawn_in_the_colour_of_their_basin():
         runs([0.02], [0.02, 0.3]).assign(key=["a", "b", "c"], residual_mean=0.1)
     )
     spec = RunSpec(k=20)
-    left, right = comparison.where_seeds_end(
+    left, right = gate_comparison.where_seeds_end(
         case,
         pd.DataFrame({"b": [0.2, 0.1], "c": [0.2, 0.0]}, index=spec.reference.t[[0, 10]]),
         spec,
@@ -96,18 +103,16 @@ def test_seeds_are_drawn_in_the_colour_of_their_basin():
         "wrong": PURPLE,
         "reference": "#000000",
     }
-    assert [line.get_label() for line in right.lines] == ["exp", "linear"] and left.lines[
-        -1
-    ].get_ydata()[0] == pytest.approx(0.2)
+    assert [line.get_label() for line in right.lines] == ["exp", "linear"]
+    assert left.lines[-1].get_ydata()[0] == pytest.approx(0.2)
 
 
 def test_the_motion_is_drawn_for_every_stiffness_and_at_the_tolerance_that_is_used():
     specs = {k: RunSpec(k=k) for k in (20, 60)}
     assert [axis.get_title() for axis in motion.plane(specs).axes] == ["$k=20$", "$k=60$"]
     start, centre = motion.plane(specs).axes[1].lines[1:]
-    assert np.hypot(start.get_xdata()[0], start.get_ydata()[0]) == pytest.approx(
-        1
-    ) and centre.get_ydata()[0] == pytest.approx(-1 - 9.81 / 60)
+    assert np.hypot(start.get_xdata()[0], start.get_ydata()[0]) == pytest.approx(1)
+    assert centre.get_ydata()[0] == pytest.approx(-1 - 9.81 / 60)
     assert len(motion.trajectories(specs).axes) == len(motion.phase_portraits(specs).axes) == 4
     thick = [
         line.get_label()

@@ -6,8 +6,10 @@ import pytest
 import torch
 from scipy import stats as scipy_stats
 
-from pinnlib import RunSpec, contrasts, ntk, rules, second_order, stats, train
-from pinnlib.record import record_of
+from pinnlib import RunSpec, train
+from pinnlib.analysis import contrasts, levenberg_marquardt, ntk, paired
+from pinnlib.report import gate_rules, own_trajectory
+from pinnlib.runs.record import record_of
 from pinnlib.training import Objective, initial_parameters
 
 
@@ -28,14 +30,13 @@ def test_a_contrast_by_hand():
         {10: [2, 2, 2, 4, 4, 4.0], 20: [1.1, 1.8, 3.3, 3.6, 5.5, 5.4]},
     )
     table = contrasts.contrasts(runs(a=a, b=b), [("a", "b")]).set_index("k")
-    assert (
-        table.loc[10, "ratio"] == pytest.approx(np.sqrt(8))
-        and table.loc[10, "first_wins"] == 1
-        and table.loc[20, "first_wins"] == 0.5
-    )
-    assert table.loc[10, "low"] >= 2 - 1e-9 and table.loc[10, "high"] <= 4 + 1e-9
+    assert table.loc[10, "ratio"] == pytest.approx(np.sqrt(8))
+    assert table.loc[10, "first_wins"] == 1
+    assert table.loc[20, "first_wins"] == 0.5
+    assert table.loc[10, "low"] >= 2 - 1e-9
+    assert table.loc[10, "high"] <= 4 + 1e-9
     assert table.loc[10, "p_raw"] == scipy_stats.wilcoxon([1, 1, 1, 3, 3, 3.0]).pvalue
-    np.testing.assert_allclose(table["p_holm"], stats.holm(table["p_raw"]))
+    np.testing.assert_allclose(table["p_holm"], paired.holm(table["p_raw"]))
 
 
 def test_a_missing_run_leaves_no_number_and_still_counts_in_holm():
@@ -47,11 +48,9 @@ def test_a_missing_run_leaves_no_number_and_still_counts_in_holm():
         "diverged"
     )
     table = contrasts.contrasts(frame, [("a", "b")]).set_index("k")
-    assert (
-        np.isnan(table.loc[20, "ratio"])
-        and table.loc[20, "n"] == 5
-        and np.isnan(table.loc[20, "p_holm"])
-    )
+    assert np.isnan(table.loc[20, "ratio"])
+    assert table.loc[20, "n"] == 5
+    assert np.isnan(table.loc[20, "p_holm"])
     assert table.loc[10, "p_holm"] == pytest.approx(2 * table.loc[10, "p_raw"])
 
 
@@ -60,9 +59,8 @@ def test_a_variant_that_a_cell_lacks_altogether_still_counts_in_holm():
         a={10: [1, 1, 1, 1, 1, 1.0], 20: [1, 1, 1, 1, 1, 1.0]}, b={10: [2, 2, 2, 3, 3, 3.0]}
     )
     table = contrasts.contrasts(frame, [("a", "b")]).set_index("k")
-    assert np.isnan(table.loc[20, "ratio"]) and table.loc[10, "p_holm"] == pytest.approx(
-        2 * table.loc[10, "p_raw"]
-    )
+    assert np.isnan(table.loc[20, "ratio"])
+    assert table.loc[10, "p_holm"] == pytest.approx(2 * table.loc[10, "p_raw"])
 
 
 def test_lost_counts_the_contrasts_that_a_variant_loses_for_sure():
@@ -93,7 +91,8 @@ def test_each_gate_under_the_loss_that_prefers_it():
         for loss, table in tables.items()
     }
     best = contrasts.preferred(under)
-    assert best.loc[10].to_dict() == {"balanced": "a", "mse": "b"} and best.loc[20].to_dict() == {
+    assert best.loc[10].to_dict() == {"balanced": "a", "mse": "b"}
+    assert best.loc[20].to_dict() == {
         "balanced": "a",
         "mse": "a",
     }
@@ -102,10 +101,13 @@ def test_each_gate_under_the_loss_that_prefers_it():
         [10, "balanced", "a", "b"],
         [10, "mse", "b", "a"],
     ]
-    assert list(found["ratio"]) == pytest.approx([2, 4]) and list(found["p_raw"]) == [1 / 32] * 2
+    assert list(found["ratio"]) == pytest.approx([2, 4])
+    assert list(found["p_raw"]) == [1 / 32] * 2
     assert list(found["p_holm"]) == [4 / 32] * 2  # of four that were planned, two for each k
     same = contrasts.each_under_its_own(under, best.assign(mse="a"))
-    assert same.empty and {*same} == {*found} and rules.changes(same, (10, 20)) == "at 0 of 2 k"
+    assert same.empty
+    assert {*same} == {*found}
+    assert gate_rules.changes(same, (10, 20)) == "at 0 of 2 k"
 
 
 def test_an_unknown_variant_is_named():
@@ -116,22 +118,22 @@ def test_an_unknown_variant_is_named():
 def test_a_run_is_compared_with_the_solution_from_its_own_velocity():
     spec = RunSpec(lambda_ic=0, steps=300, points=200)
     (result,) = train([spec])
-    found = contrasts.own_trajectory(spec, record_of(result, {}))
+    found = own_trajectory.own_trajectory(spec, record_of(result, {}))
     state = result.predict([0.0])
     assert found["speed"] == pytest.approx(np.hypot(state["r_t"][0], state["theta_t"][0]))
     hard = RunSpec(
         lambda_ic=0, steps=300, points=200, hard_velocity=True
     )  # starts at rest: its own trajectory is the reference
     (result,) = train([hard])
-    found = contrasts.own_trajectory(hard, record_of(result, {}))
-    assert found["speed"] < 1e-12 and found["own_rel_l2_u"] == pytest.approx(
-        result.metrics["rel_l2_u"]
-    )
-    table = contrasts.with_own_trajectory([spec, hard], {hard.key: record_of(result, {})})
-    assert list(table["status"]) == ["missing", "ok"] and list(table["own_rel_l2_u"].isna()) == [
+    found = own_trajectory.own_trajectory(hard, record_of(result, {}))
+    assert found["speed"] < 1e-12
+    assert found["own_rel_l2_u"] == pytest.approx(result.metrics["rel_l2_u"])
+    table = own_trajectory.with_own_trajectory([spec, hard], {hard.key: record_of(result, {})})
+    assert list(table["status"]) == ["missing", "ok"]
+    assert list(table["own_rel_l2_u"].isna()) == [
         True,
         False,
-    ]  # a missing run stays visible
+    ]
 
 
 @pytest.mark.parametrize("loss", ["balanced", "mse"])
@@ -141,20 +143,20 @@ def test_the_sum_of_squares_is_the_loss_that_training_minimises(loss):
     t = torch.linspace(0.1, 10, 63, dtype=torch.float64)
     drawn = torch.cat([t, torch.zeros(1, dtype=torch.float64)])[None]  # as Collocation gives it
     terms = Objective([spec]).terms(torch.nn.functional.pad(theta, (0, 30))[None], drawn)
-    w = second_order.weights(spec, ntk.linearised(spec, theta, t.numpy())[1])
-    values = second_order.parts(spec, theta, t.numpy(), w)[1]
+    w = levenberg_marquardt.weights(spec, ntk.linearised(spec, theta, t.numpy())[1])
+    values = levenberg_marquardt.parts(spec, theta, t.numpy(), w)[1]
     assert np.square(values).sum() == pytest.approx(terms["total"].item(), rel=1e-9)
 
 
 def test_its_slopes_are_those_of_its_values():
     spec, t = RunSpec(gate="linear"), np.linspace(0.5, 10, 7)
     theta, w = initial_parameters(spec).double().numpy(), np.array([[0.3], [2.0]])
-    J = second_order.parts(spec, theta, t, w)[0]
+    J = levenberg_marquardt.parts(spec, theta, t, w)[0]
     for i in (0, 70, 129, 150):
         step = 1e-6 * np.eye(len(theta))[i]
         slope = (
-            second_order.parts(spec, theta + step, t, w)[1]
-            - second_order.parts(spec, theta - step, t, w)[1]
+            levenberg_marquardt.parts(spec, theta + step, t, w)[1]
+            - levenberg_marquardt.parts(spec, theta - step, t, w)[1]
         ) / 2e-6
         np.testing.assert_allclose(J[:, i], slope, rtol=1e-5, atol=1e-6 * np.abs(J).max())
 
@@ -162,14 +164,15 @@ def test_its_slopes_are_those_of_its_values():
 def test_levenberg_marquardt_ends_where_the_loss_is_flat_and_below_what_adam_finds():
     spec = RunSpec(model="fixed", loss="mse", steps=1500)
     (adam,) = train([spec])
-    ((theta, used),) = second_order.levenberg_marquardt(spec, rounds=1, evaluations=200)
+    ((theta, used),) = levenberg_marquardt.levenberg_marquardt(spec, rounds=1, evaluations=200)
     t = (np.arange(400) + 0.5) / 40
-    w = second_order.weights(spec, ntk.linearised(spec, theta, t)[1])
+    w = levenberg_marquardt.weights(spec, ntk.linearised(spec, theta, t)[1])
     (J, values), (_, theirs) = (
-        second_order.parts(spec, theta, t, w),
-        second_order.parts(spec, adam.parameters, t, w),
+        levenberg_marquardt.parts(spec, theta, t, w),
+        levenberg_marquardt.parts(spec, adam.parameters, t, w),
     )
-    assert np.square(values).sum() < 0.9 * np.square(theirs).sum() and used <= 200
+    assert np.square(values).sum() < 0.9 * np.square(theirs).sum()
+    assert used <= 200
     flat = (
         np.abs(J.T @ values) / np.linalg.norm(J, axis=0).clip(1e-12) / np.linalg.norm(values)
     )  # cosines

@@ -6,9 +6,10 @@ import sys
 
 import pytest
 
-from pinnlib import MODELS, pipeline
-from pinnlib.grids import STUDIES
+from pinnlib import MODELS
+from pinnlib.bundle import pipeline
 from pinnlib.paths import ROOT
+from pinnlib.runs.studies import STUDIES
 
 VERBS = ("reproduce", "sweep", "audit", "status", "bench")
 
@@ -24,16 +25,15 @@ def asked(verb, *options, python=()):
 @pytest.mark.parametrize("option", ["--help", "--colour"])
 def test_help_and_refusals_do_not_wait_for_the_library(verb, option):
     done = asked(verb, option, python=["-X", "importtime"])
-    assert (
-        done.returncode == (0 if option == "--help" else 2)
-        and "usage: ./run_all.sh" in done.stdout + done.stderr
-    )
+    assert done.returncode == (0 if option == "--help" else 2)
+    assert "usage: ./run_all.sh" in done.stdout + done.stderr
     loaded = {
         line.split("|")[-1].strip()
         for line in done.stderr.splitlines()
         if line.startswith("import time:")
     }
-    assert "argparse" in loaded and not loaded & {
+    assert "argparse" in loaded
+    assert not loaded & {
         "torch",
         "numpy",
         "pandas",
@@ -109,15 +109,14 @@ REFUSED = [
 )
 def test_what_is_wrong_and_what_is_allowed(verb, options, why):
     done = asked(verb, *options)
-    assert (
-        done.returncode == 2
-        and done.stderr.startswith("usage: ./run_all.sh")
-        and re.search(why, done.stderr)
-    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: ./run_all.sh")
+    assert re.search(why, done.stderr)
 
 
 def test_what_only_the_library_knows_is_told_as_plainly():
     done = asked("audit", "--model", "transformer")
-    assert done.returncode == 2 and done.stderr.startswith(
+    assert done.returncode == 2
+    assert done.stderr.startswith(
         "run_all.sh: model='transformer' is not allowed: model must be one that is on record: "
     )

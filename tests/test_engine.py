@@ -175,7 +175,8 @@ def test_the_frequencies_are_two_bands_that_share_five():
     for model in ("fixed", "adaptive"):
         (result,) = pinnlib.train(RunSpec(model=model, steps=1, lr=1e-12, precision="float64"))
         np.testing.assert_allclose(result.frequencies, oracle.starting_frequencies(), rtol=1e-9)
-        assert len(result.frequencies) == 32 and np.isclose(result.frequencies, 5).sum() == 2
+        assert len(result.frequencies) == 32
+        assert np.isclose(result.frequencies, 5).sum() == 2
     assert pinnlib.train(RunSpec(model="baseline", steps=1, points=5))[0].frequencies is None
 
 
@@ -188,9 +189,8 @@ def test_baseline_starts_as_pytorch_starts_linear_layers():
 
 def test_spectral_heads_start_small_with_zero_bias():
     heads = torch.stack([initial_parameters(RunSpec(seed=s)) for s in range(200)])
-    assert (
-        heads[:, :128].std() == pytest.approx(0.01, rel=0.02) and abs(heads[:, :128].mean()) < 2e-4
-    )
+    assert heads[:, :128].std() == pytest.approx(0.01, rel=0.02)
+    assert abs(heads[:, :128].mean()) < 2e-4
     assert not heads[:, 128:130].any()
 
 
@@ -201,11 +201,11 @@ def test_gates_and_stiffness_are_paired_by_seed():
         RunSpec(seed=5, gate="linear", k=60, lambda_ic=0, loss="mse"),
         RunSpec(seed=6),
     )
-    assert torch.equal(initial_parameters(a), initial_parameters(b)) and not torch.equal(
-        initial_parameters(a), initial_parameters(other)
-    )
+    assert torch.equal(initial_parameters(a), initial_parameters(b))
+    assert not torch.equal(initial_parameters(a), initial_parameters(other))
     for x, y, z in zip(drawn(a, 3), drawn(b, 3), drawn(other, 3)):
-        assert torch.equal(x, y) and not torch.equal(x, z)
+        assert torch.equal(x, y)
+        assert not torch.equal(x, z)
 
 
 def test_the_two_streams_of_a_seed_are_different():
@@ -218,5 +218,7 @@ def test_points_are_uniform_fresh_and_inside():
     first, second = drawn(spec, 2)
     assert not torch.equal(first, second)
     for t in (first, second):
-        assert t.min() >= 1e-6 and t.max() <= 10
-        assert torch.histc(t, 10, 0, 10).std() < 60 and t.mean() == pytest.approx(5, abs=0.15)
+        assert t.min() >= 1e-6
+        assert t.max() <= 10
+        assert torch.histc(t, 10, 0, 10).std() < 60
+        assert t.mean() == pytest.approx(5, abs=0.15)

@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pinnlib.figures import PANELS, draw, error_vs_k, incomplete, numbers, styles
-from pinnlib.grids import STUDIES, runs_of, specs_of
-from pinnlib.named import Told
-from pinnlib.output import Output
+from pinnlib.analysis.paired import summary_table
+from pinnlib.bundle.output import Output
 from pinnlib.paths import RECORDS, ROOT
-from pinnlib.stats import summary
+from pinnlib.registry import UserError
+from pinnlib.report.panels import PANELS, draw, error_vs_k, incomplete, numbers
+from pinnlib.runs.studies import STUDIES
+from pinnlib.runs.table import runs_of, specs_of
+from pinnlib.style.figures import styles
 
 IN_THE_PAPER = {  # folder → names, as the paper's \LamICPlot asks for them
     "lamIC50": [
@@ -106,8 +108,10 @@ def test_points_are_the_means_of_all_seeds_with_their_interval(runs):
 def test_a_cell_that_lacks_a_run_has_no_mean_and_is_named(runs, status, told):
     figure = error_vs_k(lose(runs, "baseline", "exp", 20, (3, 7), status), "max_ae_u")
     means = curve(figure, "baseline, exp")
-    assert np.isnan(means[20]) and np.isfinite([mean for k, mean in means.items() if k != 20]).all()
-    assert "Incomplete" in texts(figure) and told in texts(figure)
+    assert np.isnan(means[20])
+    assert np.isfinite([mean for k, mean in means.items() if k != 20]).all()
+    assert "Incomplete" in texts(figure)
+    assert told in texts(figure)
 
 
 def test_a_gate_that_no_run_has_is_refused_and_curves_stay_close_to_their_k(runs):
@@ -126,7 +130,10 @@ def test_a_gate_that_no_run_has_is_refused_and_curves_stay_close_to_their_k(runs
 def test_many_incomplete_cells_are_told_briefly(runs):
     for i, k in enumerate(range(10, 70, 10)):
         runs = lose(runs, "adaptive", "linear", k, range(i + 1), "missing")
-    assert incomplete(summary(runs, "rel_l2_u")) == "adaptive linear k=10–60 (79/100 over 6 cells)"
+    assert (
+        incomplete(summary_table(runs, "rel_l2_u"))
+        == "adaptive linear k=10–60 (79/100 over 6 cells)"
+    )
 
 
 def test_a_panel_without_any_finished_run_says_so():
@@ -240,15 +247,13 @@ def test_an_output_without_records_of_its_own_reads_those_of_the_repository(tmp_
     (tmp_path / "data" / "records").mkdir(parents=True)
     (tmp_path / "data" / "records" / "a.jsonl").touch()
     own = Output("04_figures", {}, tmp_path)
-    assert (
-        own.records == tmp_path / "data" / "records"
-        and own.source("claims.csv") == tmp_path / "data" / "claims.csv"
-    )
+    assert own.records == tmp_path / "data" / "records"
+    assert own.source("claims.csv") == tmp_path / "data" / "claims.csv"
 
 
 def test_a_notebook_whose_runs_are_all_missing_says_so(tmp_path):
     with pytest.raises(
-        Told,
+        UserError,
         match="none of the 2 runs .* is on record in data/records: other seeds, steps or studies have to be trained first",
     ):
         Output("04_figures", {}, tmp_path).load(specs_of("main", seeds=1, steps=1234)[:2])

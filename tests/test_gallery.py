@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pinnlib import gallery
-from pinnlib.figures import PURPLE, RED, SKY, shades
-from pinnlib.grids import FOUR_K
+from pinnlib.report import gate_figures
+from pinnlib.runs.studies import FOUR_K
+from pinnlib.style.figures import PURPLE, RED, SKY, shades
 
 
 def runs(errors, k=(20, 60)):
@@ -31,7 +31,7 @@ def marks(axis, marker):
 def test_ten_gates_has_a_stroke_per_finished_run_and_the_median_of_those():
     table = runs({"linear": [1, 2, 30], "exp(scale=10.0)": [4, 5, 6], "exp": [7, 8, 9]})
     table.loc[(table["gate"] == "linear") & (table["seed"] == 2), "status"] = "diverged"
-    figure = gallery.ten_gates(table, ["exp", "linear", "exp(scale=10.0)"])
+    figure = gate_figures.ten_gates(table, ["exp", "linear", "exp(scale=10.0)"])
     assert [axis.get_title() for axis in figure.axes] == ["$k=20$", "$k=60$"]
     assert marks(figure.axes[0], "|") == [
         ([140, 160, 180], [0, 0, 0], SKY),
@@ -48,12 +48,13 @@ def test_ten_gates_has_a_stroke_per_finished_run_and_the_median_of_those():
         "$t$",
         "$10(1-e^{-t})$",
     ]
-    assert figure.axes[0].yaxis_inverted() and "(n = 3)" in figure.get_supxlabel()
+    assert figure.axes[0].yaxis_inverted()
+    assert "(n = 3)" in figure.get_supxlabel()
 
 
 def test_alpha_curves_are_medians_with_the_middle_half_of_the_seeds():
     table = runs({"exp(alpha=0.5)": [1, 2, 3, 4, 5], "exp": [2, 4, 6, 8, 10]})
-    (axis,) = gallery.alpha_curves(
+    (axis,) = gate_figures.alpha_curves(
         table.assign(alpha=table["gate"].map({"exp(alpha=0.5)": 0.5, "exp": 1.0}))
     ).axes
     assert marks(axis, "o") == [
@@ -70,9 +71,10 @@ def test_alpha_curves_are_medians_with_the_middle_half_of_the_seeds():
 
 def test_optimiser_errors_has_each_gate_in_a_panel_of_its_own():
     index = pd.MultiIndex.from_product([(20, 60), ("exp", "linear")], names=["k", "gate"])
-    figure = gallery.optimiser_errors(
+    figure = gate_figures.optimiser_errors(
         pd.DataFrame(
-            {name: np.arange(1.0, 5) * 10**i for i, name in enumerate(gallery.OPTIMISERS)}, index
+            {name: np.arange(1.0, 5) * 10**i for i, name in enumerate(gate_figures.OPTIMISERS)},
+            index,
         )
     )
     for axis, (first, second) in zip(figure.axes, ((1, 3), (2, 4))):
@@ -100,14 +102,13 @@ def test_all_contrasts_are_filled_where_they_are_significant_and_others_are_not_
     table = pd.DataFrame(rows, columns=["question", "k", "ratio", "p_holm"]).assign(
         low=lambda t: t["ratio"] / 2, high=lambda t: t["ratio"] * 2
     )
-    (axis,) = gallery.all_contrasts(table).axes
+    (axis,) = gate_figures.all_contrasts(table).axes
     points, place = (
         [bars.lines[0] for bars in axis.containers],
-        list(gallery.QUESTIONS).index("hard, penalty"),
+        list(gate_figures.QUESTIONS).index("hard, penalty"),
     )
-    assert [point.get_ydata()[0] for point in points] == [0.5, 2, 3] and [
-        point.get_marker() for point in points
-    ] == ["o", "o", "s"]
+    assert [point.get_ydata()[0] for point in points] == [0.5, 2, 3]
+    assert [point.get_marker() for point in points] == ["o", "o", "s"]
     assert [point.get_xdata()[0] for point in points] == pytest.approx(
         [place - 0.35, place, place + 0.35]
     )
@@ -124,7 +125,8 @@ def test_all_contrasts_are_filled_where_they_are_significant_and_others_are_not_
     assert axis.get_xticklabels()[place].get_text() == "hard, penalty\n\n○ exp  □ linear"
 
 
-@pytest.mark.parametrize("question", gallery.QUESTIONS)
+@pytest.mark.parametrize("question", gate_figures.QUESTIONS)
 def test_a_question_reads_the_same_in_two_lines(question):
-    lines, _ = gallery.QUESTIONS[question]
-    assert lines.count("\n") == 1 and lines.replace("\n", " ").strip() == question
+    lines, _ = gate_figures.QUESTIONS[question]
+    assert lines.count("\n") == 1
+    assert lines.replace("\n", " ").strip() == question

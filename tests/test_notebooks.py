@@ -13,7 +13,7 @@ import nbformat
 import psutil
 import pytest
 
-from pinnlib import manifest, pipeline
+from pinnlib.bundle import pipeline, staleness
 from pinnlib.paths import NOTEBOOKS, ROOT
 from pinnlib.progress import HEADLESS
 
@@ -56,17 +56,14 @@ def test_its_cells_are_plain(path):
     """No definitions, no shell or magic that fails in silence, no trailing semicolon, no path or address of a machine."""
     for cell in code_cells(path):
         assert not re.search(r"^\s*(def|class|async def) ", cell.source, re.M)
-        assert not re.search(r"^\s*[!%]", cell.source, re.M) and not cell.source.rstrip().endswith(
-            ";"
-        )
+        assert not re.search(r"^\s*[!%]", cell.source, re.M)
+        assert not cell.source.rstrip().endswith(";")
         told = re.sub(
             r'"image/png": "[^"]*"', "", json.dumps(cell.outputs)
         )  # the letters of a picture may spell anything
-        assert (
-            str(ROOT) not in told
-            and f"{Path.home()}/" not in told
-            and not re.search(r"0x[0-9a-f]{6,}|/home/|/tmp/", told)
-        )
+        assert str(ROOT) not in told
+        assert f"{Path.home()}/" not in told
+        assert not re.search(r"0x[0-9a-f]{6,}|/home/|/tmp/", told)
 
 
 @each
@@ -91,9 +88,11 @@ def test_its_cells_are_short_and_each_has_a_sentence(path):
 @each
 def test_it_opens_with_its_question(path):
     first = nbformat.read(path, as_version=4).cells[0]
-    assert first.cell_type == "markdown" and "?" in first.source
+    assert first.cell_type == "markdown"
+    assert "?" in first.source
     if path.name[:2].isdigit():
-        assert re.search("reads", first.source, re.I) and re.search("writes", first.source, re.I)
+        assert re.search("reads", first.source, re.I)
+        assert re.search("writes", first.source, re.I)
 
 
 # Parameters
@@ -152,10 +151,8 @@ def test_parameters_arrive(shelf, tmp_path):
     ((_, executed, *_),) = pipeline.run(
         [(shelf / "01_good.ipynb", {"output": "out", "seeds": 3})], say=lambda _: None
     )
-    assert (
-        "3" in json.dumps(nbformat.read(executed, as_version=4).cells[-1].outputs)
-        and executed.with_suffix(".html").exists()
-    )
+    assert "3" in json.dumps(nbformat.read(executed, as_version=4).cells[-1].outputs)
+    assert executed.with_suffix(".html").exists()
     with pytest.raises(pipeline.PipelineError, match="01_good was run with other parameters"):
         pipeline.save_back([(shelf / "01_good.ipynb", executed, {}, 0)])
 
@@ -178,13 +175,11 @@ def test_save_back_leaves_no_noise(shelf, tmp_path):
     nbformat.write(torn, executed)
     pipeline.save_back([(shelf / "01_good.ipynb", executed, {}, 0)])
     text = (shelf / "01_good.ipynb").read_text()
-    assert (
-        '"one line\\n"' in text
-        and '"execution_count": 2' in text
-        and "start_time" not in text
-        and "papermill" not in text
-    )
-    assert manifest.digest(shelf / "01_good.ipynb") == manifest.digest(
+    assert '"one line\\n"' in text
+    assert '"execution_count": 2' in text
+    assert "start_time" not in text
+    assert "papermill" not in text
+    assert staleness.digest(shelf / "01_good.ipynb") == staleness.digest(
         executed
     )  # which is of the code alone
 
@@ -193,22 +188,22 @@ def test_save_back_leaves_no_noise(shelf, tmp_path):
 
 
 def test_status_names_what_changed(tmp_path, monkeypatch):
-    monkeypatch.setattr(manifest, "ROOT", tmp_path)
+    monkeypatch.setattr(staleness, "ROOT", tmp_path)
     for name in ("code.py", "in.csv", "out.csv"):
         (tmp_path / name).write_text(name)
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "a.jsonl").write_text("1")
     told = {"code": ["code.py"], "read": ["in.csv", "records"], "written": ["out.csv"]}
     told = {
-        part: {name: manifest.digest(tmp_path / name) for name in names}
+        part: {name: staleness.digest(tmp_path / name) for name in names}
         for part, names in told.items()
     }
-    assert manifest.stale(told) == []
+    assert staleness.stale(told) == []
     (tmp_path / "code.py").write_text("else")
     (tmp_path / "records" / "b.jsonl").write_text("2")
     (tmp_path / "out.csv").write_text("forged")
     (tmp_path / "in.csv").unlink()
-    assert manifest.stale(told) == [
+    assert staleness.stale(told) == [
         "code.py changed",
         "in.csv is gone",
         "records changed",
@@ -217,9 +212,9 @@ def test_status_names_what_changed(tmp_path, monkeypatch):
 
 
 def test_whether_the_results_are_the_committed_ones_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(manifest, "ROOT", tmp_path)
+    monkeypatch.setattr(staleness, "ROOT", tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert manifest.committed("here") == ""  # no repository
+    assert staleness.committed("here") == ""  # no repository
     for name in ("data", "figures", "paper"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a").write_text("1")
@@ -229,18 +224,19 @@ def test_whether_the_results_are_the_committed_ones_is_told(tmp_path, monkeypatc
         ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"],
     ):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    assert manifest.committed("here").endswith("byte for byte")
+    assert staleness.committed("here").endswith("byte for byte")
     (tmp_path / "data" / "a").write_text("2")
-    assert manifest.committed("here").endswith("not as committed: 1 (git status names them)")
+    assert staleness.committed("here").endswith("not as committed: 1 (git status names them)")
     (tmp_path / "data" / "provenance").mkdir()
-    (tmp_path / manifest.SAVED).write_text('{"machine": "there"}')
-    assert "the committed ones were made on another kind of machine, there" in manifest.committed(
+    (tmp_path / staleness.SAVED).write_text('{"machine": "there"}')
+    assert "the committed ones were made on another kind of machine, there" in staleness.committed(
         "here"
-    ) and manifest.committed("there").endswith("(git status names them)")
+    )
+    assert staleness.committed("there").endswith("(git status names them)")
 
 
 def test_what_is_made_from_stale_outputs_is_stale_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(manifest, "ROOT", tmp_path)
+    monkeypatch.setattr(staleness, "ROOT", tmp_path)
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "generated").mkdir()
     for name in ("in.csv", "generated/a.tex", "b.csv", "c.csv"):
@@ -253,17 +249,17 @@ def test_what_is_made_from_stale_outputs_is_stale_too(tmp_path, monkeypatch):
         (tmp_path / "notebooks" / f"{name}.ipynb").write_text("{}")
         told = {
             "code": {},
-            "read": {read: manifest.digest(tmp_path / read)},
-            "written": {written: manifest.digest(tmp_path / written)},
+            "read": {read: staleness.digest(tmp_path / read)},
+            "written": {written: staleness.digest(tmp_path / written)},
         }
         (tmp_path / f"{name}.json").write_text(json.dumps(told))
-    assert manifest.status(tmp_path, tmp_path / "notebooks") == {
+    assert staleness.status(tmp_path, tmp_path / "notebooks") == {
         "01_a": None,
         "02_b": None,
         "03_c": None,
     }
     (tmp_path / "in.csv").write_text("changed")
-    found = manifest.status(tmp_path, tmp_path / "notebooks")
+    found = staleness.status(tmp_path, tmp_path / "notebooks")
     assert found == {
         "01_a": ["in.csv changed"],
         "02_b": ["reads what 01_a writes, which is out of date"],
@@ -278,12 +274,12 @@ def test_a_notebooks_outputs_are_not_its_inputs(tmp_path):
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     nbformat.write(book, tmp_path / "bare.ipynb")
-    assert manifest.digest(tmp_path / "bare.ipynb") == manifest.digest(source)
+    assert staleness.digest(tmp_path / "bare.ipynb") == staleness.digest(source)
     book.cells[-1].source += "\n# changed"
     nbformat.write(book, tmp_path / "bare.ipynb")
-    assert book.cells[-1].cell_type == "markdown" or manifest.digest(
+    assert book.cells[-1].cell_type == "markdown" or staleness.digest(
         tmp_path / "bare.ipynb"
-    ) != manifest.digest(source)
+    ) != staleness.digest(source)
 
 
 # From nothing to everything
@@ -340,12 +336,10 @@ def smoke():
 def test_ctrl_c_in_the_middle_leaves_no_process_behind_and_no_traceback(smoke):
     code, told, left, family = smoke["interrupted"]
     assert code == 130 and family > 3 and not left, told
-    assert (
-        told.endswith(
-            "run_all.sh: stopped; started again, the notebooks begin anew and training goes on from the runs kept\n"
-        )
-        and "Traceback" not in told
+    assert told.endswith(
+        "run_all.sh: stopped; started again, the notebooks begin anew and training goes on from the runs kept\n"
     )
+    assert "Traceback" not in told
     assert re.search(
         r"stopped: \d+ runs trained now, \d+ on record, \d+ left", told
     )  # said by the notebook's kernel, past the notebook
@@ -356,17 +350,18 @@ def test_smoke_makes_every_notebook_and_says_so(smoke):
     assert done.returncode == 0, done.stdout + done.stderr
     for book in pipeline.numbered():
         assert book.stem in done.stdout
-        assert (smoke["place"] / "notebooks" / book.name).exists() and (
-            smoke["place"] / "notebooks" / f"{book.stem}.html"
-        ).exists()
+        assert (smoke["place"] / "notebooks" / book.name).exists()
+        assert (smoke["place"] / "notebooks" / f"{book.stem}.html").exists()
         written = json.loads(
             (smoke["place"] / "data" / "provenance" / f"{book.stem}.json").read_text()
         )
-        assert written["written"] and all(
+        assert written["written"]
+        assert all(
             (ROOT / name).exists() and name.startswith("build/test-smoke/")
             for name in written["written"]
         )
-        assert written["parameters"]["output"] == "build/test-smoke" and written["commit"]
+        assert written["parameters"]["output"] == "build/test-smoke"
+        assert written["commit"]
     assert "ours (of tiny runs, which mean nothing) beside the paper's" in done.stdout
     assert len(list((smoke["place"] / "figures").rglob("rel_l2_u_vs_k_all_models*.png"))) == 4
 
@@ -394,7 +389,8 @@ def test_the_same_records_give_the_same_bytes(smoke):
         check=True,
         capture_output=True,
     )
-    assert len(before) > 30 and {path: path.read_bytes() for path in before} == before
+    assert len(before) > 30
+    assert {path: path.read_bytes() for path in before} == before
 
 
 @pytest.mark.parametrize("study", ["table", "as_written"])  # neither has runs of every model
@@ -414,7 +410,7 @@ def test_one_study_goes_all_the_way(study):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     told = done.stdout.partition("beside the paper's:\n")[2].partition("\n\n")[0]
-    assert ("under the loss of the paper's text" in done.stdout) == (study == "as_written") and (
-        place / "data" / "statistics_tests.csv"
-    ).exists()
-    assert len(told.splitlines()) == 9 and "nan" not in told  # a head and eight tests
+    assert ("under the loss of the paper's text" in done.stdout) == (study == "as_written")
+    assert (place / "data" / "statistics_tests.csv").exists()
+    assert len(told.splitlines()) == 9
+    assert "nan" not in told

@@ -7,9 +7,10 @@ import papermill
 import pytest
 from chromium import alone
 
-from pinnlib import RunSpec, pdf
-from pinnlib.journal import Journal, decode, encode
+from pinnlib import RunSpec
+from pinnlib.bundle import pdf
 from pinnlib.paths import NOTEBOOKS, ROOT
+from pinnlib.runs.store import Store, decode, encode
 
 PAPER = ROOT / "paper"
 SOURCE = (PAPER / "main.tex").read_text(encoding="utf-8")
@@ -71,7 +72,8 @@ def test_every_macro_of_the_text_is_defined_once_by_a_notebook():
     own = re.findall(
         r"\\newcommand\{\\(\w+)\}", (PAPER / "generated" / "macros.tex").read_text(encoding="utf-8")
     )
-    assert len(set(own)) == len(own) and all(name.isalpha() for name in own)
+    assert len(set(own)) == len(own)
+    assert all(name.isalpha() for name in own)
     used = set(re.findall(r"\\([A-Z][A-Za-z]{4,})", SOURCE.split(r"\begin{document}")[-1])) - {
         "FloatBarrier"
     }
@@ -112,9 +114,8 @@ def test_only_the_committed_records_make_the_paper():
 def test_without_latexmk_others_are_told_the_one_command(monkeypatch):
     monkeypatch.setattr(pdf.shutil, "which", lambda name: None)
     told = pdf.build_pdf("paper", False)
-    assert "everything else is finished" in told and told.endswith(
-        "latexmk texlive-latex-extra texlive-fonts-recommended"
-    )
+    assert "everything else is finished" in told
+    assert told.endswith("latexmk texlive-latex-extra texlive-fonts-recommended")
 
 
 def test_root_on_debian_installs_and_nobody_else(monkeypatch):
@@ -126,9 +127,11 @@ def test_root_on_debian_installs_and_nobody_else(monkeypatch):
         lambda command, **_: calls.append(command) or "install" in command and there.add("latexmk"),
     )
     monkeypatch.setattr(pdf.os, "geteuid", lambda: 1000)
-    assert not pdf.install() and not calls
+    assert not pdf.install()
+    assert not calls
     monkeypatch.setattr(pdf.os, "geteuid", lambda: 0)
-    assert pdf.install() and [command[1] for command in calls] == ["update", "install"]
+    assert pdf.install()
+    assert [command[1] for command in calls] == ["update", "install"]
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +170,7 @@ def test_another_record_makes_another_pdf(tmp_path):
     changed = RunSpec(gate="exp", k=20, seed=3)  # one of the twenty behind a published row
     (path,) = (
         path
-        for path in Journal(tmp_path / "data" / "records").files()
+        for path in Store(tmp_path / "data" / "records").files()
         if path.stem == "adaptive_exp_balanced"
     )
     records = [decode(line) for line in path.read_text().splitlines(keepends=True)]

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pinnlib
-from pinnlib import RunSpec, SpringPendulum, motion, reference
+from pinnlib import RunSpec, SpringPendulum, reference_solution
 from pinnlib.gates import GATES
 from pinnlib.jets import Jet, product
 from pinnlib.metrics import error_metrics, residual_metrics, state_error
 from pinnlib.models import inverse_softplus
 from pinnlib.reference import Reference
+from pinnlib.report import motion
 from pinnlib.training import Collocation, Objective, initial_parameters
 
 PAPER_K = (10.0, 20.0, 30.0, 60.0, 130.0)
@@ -23,33 +24,35 @@ PAPER_K = (10.0, 20.0, 30.0, 60.0, 130.0)
 @pytest.mark.parametrize("k", PAPER_K)
 def test_the_reference_conserves_energy(k):
     solution = RunSpec(k=k).reference
-    assert (
-        solution.energy_drift < 1e-8
-        and solution.t.shape == (2000,)
-        and solution.q.shape == (2, 2000)
-    )
-    assert (
-        solution.t[0] == 0 and solution.t[-1] == 10 and np.allclose(np.diff(solution.t), 10 / 1999)
-    )
-    assert tuple(solution.q[:, 0]) == (1.0, 0.2) and not solution.v[:, 0].any()
+    assert solution.energy_drift < 1e-8
+    assert solution.t.shape == (2000,)
+    assert solution.q.shape == (2, 2000)
+    assert solution.t[0] == 0
+    assert solution.t[-1] == 10
+    assert np.allclose(np.diff(solution.t), 10 / 1999)
+    assert tuple(solution.q[:, 0]) == (1.0, 0.2)
+    assert not solution.v[:, 0].any()
 
 
 def test_energy_drift_notices_damping():
-    damped = reference(SpringPendulum(k=20.0, c_r=0.1, c_theta=0.1), (1.0, 0.2), (0.0, 0.0))
+    damped = reference_solution(
+        SpringPendulum(k=20.0, c_r=0.1, c_theta=0.1), (1.0, 0.2), (0.0, 0.0)
+    )
     assert damped.energy_drift > 1e-3
 
 
 def test_a_vertical_pendulum_is_a_linear_oscillator_in_closed_form():
     """θ = 0 for ever: r'' = −k/m (r − L0) + g."""
     k = 37.0
-    solution = reference(SpringPendulum(k=k), (1.1, 0.0), (0.3, 0.0))
+    solution = reference_solution(SpringPendulum(k=k), (1.1, 0.0), (0.3, 0.0))
     centre, omega = 1 + 9.81 / k, np.sqrt(k)
     exact = (
         centre
         + (1.1 - centre) * np.cos(omega * solution.t)
         + 0.3 / omega * np.sin(omega * solution.t)
     )
-    assert np.abs(solution.q[0] - exact).max() < 1e-8 and not solution.q[1].any()
+    assert np.abs(solution.q[0] - exact).max() < 1e-8
+    assert not solution.q[1].any()
 
 
 def test_acceleration_by_hand_and_the_same_for_torch():
@@ -87,7 +90,7 @@ def test_initial_state_positivity_and_velocity_hold_for_any_parameters(
     assert (table["r"] >= 1e-4).all()  # r > r_min, up to rounding: softplus underflows
     zero = torch.zeros(1, 1, dtype=torch.float64)
     latent = spec.trunk.jet(spec.trunk.blocks(theta[None], 2), zero).value[0, :, 0]
-    slope = float(spec.gating.jet(zero).first)
+    slope = float(spec.gate_object.jet(zero).first)
     sigma = 1 / (1 + np.exp(-inverse_softplus(r0 - 1e-4)))
     np.testing.assert_allclose(
         table.loc[0, ["r_t", "theta_t"]],
@@ -99,9 +102,8 @@ def test_initial_state_positivity_and_velocity_hold_for_any_parameters(
 
 def test_the_papers_constants_of_the_ansatz():
     rho0 = inverse_softplus(1.0 - 1e-4)
-    assert rho0 == pytest.approx(0.54117, abs=5e-6) and 1 / (1 + np.exp(-rho0)) == pytest.approx(
-        0.63208, abs=5e-6
-    )
+    assert rho0 == pytest.approx(0.54117, abs=5e-6)
+    assert 1 / (1 + np.exp(-rho0)) == pytest.approx(0.63208, abs=5e-6)
 
 
 @settings(max_examples=30, deadline=None)
@@ -111,7 +113,7 @@ def test_latent_sensitivities_are_scaled_by_the_gate(model, gate, draw):
     spec = RunSpec(model=model, gate=gate, precision="float64")
     theta = random_parameters(spec, *draw)[None].requires_grad_()
     t = torch.tensor([[0.0, 0.3, 2.0, 9.7]], dtype=torch.float64)
-    g = spec.gating.jet(t).value[0]
+    g = spec.gate_object.jet(t).value[0]
     gated, plain = (
         spec.ansatz().latent(theta, t).value,
         spec.trunk.jet(spec.trunk.blocks(theta, 2), t).value,
@@ -150,21 +152,22 @@ STUDIED = [
 
 @pytest.mark.parametrize("text", STUDIED)
 def test_gate_jets_are_what_autograd_says(text):
-    gate = RunSpec(gate=text).gating
+    gate = RunSpec(gate=text).gate_object
     t = torch.linspace(0, 10, 57, dtype=torch.float64).requires_grad_()
     value, first, second = gate.jet(t)
     (d1,) = torch.autograd.grad(value.sum(), t, create_graph=True)
     d2 = torch.autograd.grad(d1.sum(), t)[0] if d1.requires_grad else torch.zeros_like(t)
     torch.testing.assert_close(first, d1)
     torch.testing.assert_close(second, d2)
-    assert type(gate) in GATES.values() and value[0].item() == 0
+    assert type(gate) in GATES.values()
+    assert value[0].item() == 0
 
 
 @pytest.mark.parametrize(
     "text", [*STUDIED, "exp(alpha=3, scale=0.5)", "linear(scale=7)", "linear(scale=0.3)"]
 )
 def test_the_formula_of_a_gate_is_the_gate(text):
-    gate, t = RunSpec(gate=text).gating, torch.linspace(0, 10, 7, dtype=torch.float64)
+    gate, t = RunSpec(gate=text).gate_object, torch.linspace(0, 10, 7, dtype=torch.float64)
     python = gate.formula.replace(r"\tanh t", "tanh(t)").replace("e^{", "exp(").replace("}", ")")
     python = re.sub(r"(\d)([t(])", r"\1*\2", python)
     torch.testing.assert_close(
@@ -184,7 +187,10 @@ def test_the_velocity_at_the_start_knows_the_slope_of_its_gate(text, hard):
         torch.zeros(1, 1, dtype=torch.float64),
     )
     r, angle = (jet.first.item() for jet in spec.ansatz().jets(theta, zero))
-    free = spec.gating.jet(zero).first * spec.trunk.jet(spec.trunk.blocks(theta, 2), zero).value[0]
+    free = (
+        spec.gate_object.jet(zero).first
+        * spec.trunk.jet(spec.trunk.blocks(theta, 2), zero).value[0]
+    )
     sigma = torch.sigmoid(spec.ansatz().start[0, 0]).item()
     expected = spec.initial_velocity if hard else (sigma * free[0].item(), free[1].item())
     assert (r, angle) == pytest.approx(expected, rel=1e-12)
@@ -201,21 +207,17 @@ def test_metrics_by_hand():
     ref = np.array([[1.0, 2.0], [0.0, 2.0]])
     q = np.array([[1.0, 2.3], [2 * np.pi, 2.4]])  # a whole turn is no error
     metrics = error_metrics(system, q, ref)
-    assert metrics["rel_l2_u"] == pytest.approx(0.5 / 3) and metrics["max_ae_u"] == pytest.approx(
-        0.5
-    )
-    assert metrics["max_ae_r"] == pytest.approx(0.3) and metrics["max_ae_theta"] == pytest.approx(
-        0.4
-    )
+    assert metrics["rel_l2_u"] == pytest.approx(0.5 / 3)
+    assert metrics["max_ae_u"] == pytest.approx(0.5)
+    assert metrics["max_ae_r"] == pytest.approx(0.3)
+    assert metrics["max_ae_theta"] == pytest.approx(0.4)
     assert metrics["rel_l2_r"] == pytest.approx(0.3 / np.sqrt(5))
     residual = residual_metrics(
         system, np.array([[3.0, 0.0], [4.0, 0.0]]), np.array([[0.1, 9], [-0.2, 9]])
     )
-    assert (
-        residual["residual_mean"] == 2.5
-        and residual["residual_max"] == 5
-        and residual["residual_p95"] == pytest.approx(4.75)
-    )
+    assert residual["residual_mean"] == 2.5
+    assert residual["residual_max"] == 5
+    assert residual["residual_p95"] == pytest.approx(4.75)
     assert (residual["velocity0_r"], residual["velocity0_theta"]) == (0.1, -0.2)
 
 
@@ -223,7 +225,8 @@ def test_metrics_by_hand():
 def test_the_wrapped_angle_is_the_shortest_way_round(a, b):
     e = state_error(SpringPendulum(), np.array([[1.0], [a]]), np.array([[1.0], [b]]))[1, 0]
     turns = (a - b - e) / (2 * np.pi)
-    assert abs(e) <= np.pi + 1e-12 and turns == pytest.approx(round(turns), abs=1e-9)
+    assert abs(e) <= np.pi + 1e-12
+    assert turns == pytest.approx(round(turns), abs=1e-9)
 
 
 def test_training_learns():
@@ -236,7 +239,7 @@ def test_training_learns():
 
 def test_spectrum_finds_the_frequency_and_its_share():
     t = np.arange(0, 100, 0.01)
-    omega, share = motion.spectrum(3 + np.sin(20 * t) + 2 * np.cos(4 * t), 0.01)
+    omega, share = motion.power_spectrum(3 + np.sin(20 * t) + 2 * np.cos(4 * t), 0.01)
     assert omega[share.argmax()] == pytest.approx(4, abs=0.05)
     assert share[omega > 15].sum() == pytest.approx(1 / 5, abs=1e-3)
 
@@ -244,9 +247,8 @@ def test_spectrum_finds_the_frequency_and_its_share():
 def test_the_resonance_is_where_the_spring_beats_twice_as_fast_as_the_pendulum():
     k = motion.resonance(SpringPendulum())
     table = motion.small_motions({k: RunSpec(k=k), 20.0: RunSpec(k=20)})
-    assert k == pytest.approx(29.43) and table["ratio"].tolist() == pytest.approx(
-        [2, np.sqrt(20 * (1 + 9.81 / 20) / 9.81)]
-    )
+    assert k == pytest.approx(29.43)
+    assert table["ratio"].tolist() == pytest.approx([2, np.sqrt(20 * (1 + 9.81 / 20) / 9.81)])
 
 
 def test_shares_of_power_beyond_a_frequency_by_hand():
@@ -254,11 +256,11 @@ def test_shares_of_power_beyond_a_frequency_by_hand():
     t = np.arange(0, 200, 0.01)
     tones = 2 * np.sin(4 * t) + 3 * np.sin(20 * t)
     made = reference_of(t, np.array([5 + tones, 0.1 * np.sin(3 * t)]))
-    row = motion.frequencies({20.0: RunSpec(k=20)}, {20.0: made}, 0.01, top=15).iloc[0]
-    assert row["above_r"] == pytest.approx(9 / 13, abs=1e-3) and row["above_theta"] < 1e-6
-    assert (row["peak_r"], row["peak_theta"]) == pytest.approx((20, 3), abs=0.05) and row[
-        "omega_r"
-    ] == pytest.approx(np.sqrt(20))
+    row = motion.motion_frequencies({20.0: RunSpec(k=20)}, {20.0: made}, 0.01, top=15).iloc[0]
+    assert row["above_r"] == pytest.approx(9 / 13, abs=1e-3)
+    assert row["above_theta"] < 1e-6
+    assert (row["peak_r"], row["peak_theta"]) == pytest.approx((20, 3), abs=0.05)
+    assert row["omega_r"] == pytest.approx(np.sqrt(20))
 
 
 def reference_of(t, q):
@@ -267,9 +269,7 @@ def reference_of(t, q):
 
 def test_a_tighter_tolerance_is_more_accurate():
     table = motion.accuracy({20.0: RunSpec(k=20)}, [1e-6, 1e-8, 1e-12]).set_index("rtol")
-    assert (
-        table["difference"].is_monotonic_decreasing
-        and table["difference"].iloc[-1] == 0
-        and 0 < table["difference"].iloc[1] < 1e-6
-    )
+    assert table["difference"].is_monotonic_decreasing
+    assert table["difference"].iloc[-1] == 0
+    assert 0 < table["difference"].iloc[1] < 1e-6
     assert table["energy_drift"].is_monotonic_decreasing

@@ -13,11 +13,13 @@ import pandas as pd
 import pytest
 import torch
 
-from pinnlib import GATES, MODELS, SYSTEMS, numerics, train
-from pinnlib.contrasts import lost
-from pinnlib.grids import STUDIES, specs_of
-from pinnlib.pace import Pace
+from pinnlib import GATES, MODELS, SYSTEMS, train
+from pinnlib.analysis.contrasts import lost
 from pinnlib.paths import MACHINES, ROOT
+from pinnlib.runs import provenance
+from pinnlib.runs.studies import STUDIES
+from pinnlib.runs.table import specs_of
+from pinnlib.runs.timing import TimeEstimate
 
 README = (ROOT / "README.md").read_text()
 
@@ -32,7 +34,7 @@ def test_the_five_lines_print_what_the_readme_says():
     assert told.sub("#", printed.getvalue()).split() == told.sub("#", shown).split()
     on_file = json.loads(MACHINES.read_text())
     if (
-        on_file[0]["fingerprint"] == numerics.fingerprint()
+        on_file[0]["fingerprint"] == provenance.fingerprint()
     ):  # on the machine of the README, to the last digit
         assert printed.getvalue() == shown
 
@@ -71,7 +73,8 @@ def test_the_table_of_gates_is_that_of_the_records():
     assert [gate for gate, *_ in rows] == [
         gate for gate in choice.index if gate in dict(row[:2] for row in rows)
     ]  # in order
-    assert [gate for gate, *_ in rows[:3]] == list(choice.index[:3]) and {
+    assert [gate for gate, *_ in rows[:3]] == list(choice.index[:3])
+    assert {
         "exp",
         "linear",
         choice.index[-1],
@@ -85,10 +88,11 @@ def test_the_table_of_gates_is_that_of_the_records():
     hard, alpha = (
         contrasts[contrasts["question"] == question] for question in ("hard, penalty", "alpha")
     )
-    assert len(hard) == 8 and (hard["ratio"] < 1).all() and (hard["p_holm"] < 0.05).all()
-    assert (lost(alpha)[["exp(alpha=2.0)", "exp(alpha=4.0)"]] == 0).all() and (
-        lost(alpha) == 0
-    ).sum() == 2
+    assert len(hard) == 8
+    assert (hard["ratio"] < 1).all()
+    assert (hard["p_holm"] < 0.05).all()
+    assert (lost(alpha)[["exp(alpha=2.0)", "exp(alpha=4.0)"]] == 0).all()
+    assert (lost(alpha) == 0).sum() == 2
 
 
 def test_its_other_numbers_are_those_of_the_records():
@@ -102,22 +106,21 @@ def test_its_other_numbers_are_those_of_the_records():
     )
     inside = numbers["published_mean_exp_inside"] + numbers["published_mean_linear_inside"]
     assert f"{inside} of its {2 * numbers['published_tests']} means" in section
-    assert "nine tenths" in section and round(10 * numbers["basin_gap_share"]) == 9
+    assert "nine tenths" in section
+    assert round(10 * numbers["basin_gap_share"]) == 9
     ended = [numbers[f"basin_linear_{basin}_n"] for basin in ("near", "wrong", "lost")]
-    assert "(eight of twenty seeds), or lost (one" in section and ended == [11, 8, 1]
+    assert "(eight of twenty seeds), or lost (one" in section
+    assert ended == [11, 8, 1]
     assert numbers["baseline_exp_over_still_low"] > 0.75  # "hardly better than standing still"
     turned, networks = map(int, numbers["baseline_linear_turned"].split(" of "))
-    assert turned > networks / 2 and numbers["baseline_exp_turned"].startswith("0 of ")
+    assert turned > networks / 2
+    assert numbers["baseline_exp_turned"].startswith("0 of ")
     ratios = json.loads((ROOT / "data" / "benchmark.json").read_text())["ratios"]
-    assert (
-        f"a spectral run is {min(ratios['adaptive'], ratios['fixed']):.0f} times" in README
-        and f"a plain network {ratios['baseline']:.1f} times" in README
-    )
+    assert f"a spectral run is {min(ratios['adaptive'], ratios['fixed']):.0f} times" in README
+    assert f"a plain network {ratios['baseline']:.1f} times" in README
     every = specs_of(*STUDIES)
-    assert (
-        f"{len(every):,} runs" in README
-        and f"the {sum(spec.model == 'baseline' for spec in every)} plain networks" in README
-    )
+    assert f"{len(every):,} runs" in README
+    assert f"the {sum(spec.model == 'baseline' for spec in every)} plain networks" in README
 
 
 @pytest.fixture
@@ -132,7 +135,7 @@ def registries():
 
 def test_its_hours_are_those_of_the_records():
     pace, hours = (
-        Pace({}),
+        TimeEstimate({}),
         {
             word: number
             for number, word in enumerate(
@@ -164,29 +167,22 @@ def test_a_gate_a_trunk_and_a_system_of_ones_own_work_as_the_readme_says(
         else:
             exec(compile(ast.Module([last], []), "README.md", "exec"), names)
     by_gate, by_trunk, by_system = values
-    assert (
-        by_gate.spec.gate == "log"
-        and [*by_gate.numbers] == ["tau"]
-        and "exp: On record" in by_gate.status.value
-    )
-    assert len(names["report"].records) == 12 and all(
-        record["status"] == "ok" for record in names["report"].records.values()
-    )
+    assert by_gate.spec.gate == "log"
+    assert [*by_gate.numbers] == ["tau"]
+    assert "exp: On record" in by_gate.status.value
+    assert len(names["report"].records) == 12
+    assert all(record["status"] == "ok" for record in names["report"].records.values())
     assert {text.get_text() for text in names["figure"].legends[0].texts} == {
         "adaptive, exp",
         "adaptive, log",
     }
-    assert (
-        train(dataclasses.replace(by_trunk.spec, steps=20))[0].status == "ok"
-        and by_trunk.spec.model == "bumps"
-    )
+    assert train(dataclasses.replace(by_trunk.spec, steps=20))[0].status == "ok"
+    assert by_trunk.spec.model == "bumps"
     by_system.train.click()
     thread = by_system.thread
     thread.join(60)
-    assert (
-        "Trained here" in by_system.status.value
-        and by_system.shelf.find(by_system.spec).metrics["rel_l2_u"] < 0.3
-    )
+    assert "Trained here" in by_system.status.value
+    assert by_system.runs.find(by_system.spec).metrics["rel_l2_u"] < 0.3
     with pytest.raises(ValueError, match="tau"):
         names["RunSpec"](gate="log(width=1)")
 
@@ -205,7 +201,8 @@ def test_the_derivatives_of_the_readmes_classes_are_right(registries):
     ):
         (first,) = torch.autograd.grad(jet.value.sum(), t, create_graph=True)
         (second,) = torch.autograd.grad(first.sum(), t, create_graph=True)
-        assert torch.allclose(jet.first, first) and torch.allclose(jet.second, second)
+        assert torch.allclose(jet.first, first)
+        assert torch.allclose(jet.second, second)
     x, x_t = np.array([0.3, -1.0]), np.array([0.5, 2.0])
     duffing = names["Duffing"]()
     (force,) = duffing.acceleration((x,), (x_t,))

@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pinnlib import RunSpec, contrasts, rules, second_order, stats
-from pinnlib.grids import STUDIES
-from pinnlib.output import Output
+from pinnlib import RunSpec
+from pinnlib.analysis import contrasts, levenberg_marquardt, paired
+from pinnlib.bundle.output import Output
 from pinnlib.paths import RUNS_CSV
+from pinnlib.report import gate_rules, second_order
+from pinnlib.runs.studies import STUDIES
 
 
 def table(ratios, p=0.01, **columns):
@@ -20,16 +22,18 @@ MISSING = table([2.0, np.nan], factor=["amplitude", "shape"], k=[20, 60], steps=
 @pytest.mark.parametrize(
     "rule",
     [
-        rules.amplitude_or_shape,
-        rules.never_beaten,
-        rules.budget_decides,
-        rules.helps,
-        rules.elsewhere,
+        gate_rules.amplitude_or_shape,
+        gate_rules.never_beaten,
+        gate_rules.budget_decides,
+        gate_rules.helps,
+        gate_rules.elsewhere,
     ],
 )
 def test_nothing_is_answered_from_runs_that_are_not_there(rule):
     assert rule(MISSING) == "open"
-    assert rules.changes(MISSING, (20, 60)) == rules.conditioning(MISSING, MISSING) == "open"
+    assert (
+        gate_rules.changes(MISSING, (20, 60)) == gate_rules.conditioning(MISSING, MISSING) == "open"
+    )
 
 
 def factors(amplitude, shape, **options):
@@ -42,14 +46,15 @@ def factors(amplitude, shape, **options):
 
 def test_amplitude_or_shape():
     small, large = [1.1, 1 / 1.1] * 4, [3.0, 1 / 3] * 4
-    assert rules.amplitude_or_shape(factors(large, small)) == "amplitude"
+    assert gate_rules.amplitude_or_shape(factors(large, small)) == "amplitude"
     assert (
-        rules.amplitude_or_shape(factors(small, large)) == "shape"
+        gate_rules.amplitude_or_shape(factors(small, large)) == "shape"
     )  # the direction of an effect does not matter
-    assert rules.amplitude_or_shape(factors(large, large)) == "both"
-    assert rules.amplitude_or_shape(factors(large, small, p=0.2)) == "undecided"
+    assert gate_rules.amplitude_or_shape(factors(large, large)) == "both"
+    assert gate_rules.amplitude_or_shape(factors(large, small, p=0.2)) == "undecided"
     assert (
-        rules.amplitude_or_shape(factors(large, [2.5] * 8, p=[0.01] * 8 + [0.2] * 8)) == "undecided"
+        gate_rules.amplitude_or_shape(factors(large, [2.5] * 8, p=[0.01] * 8 + [0.2] * 8))
+        == "undecided"
     )  # near, but one is unsure
 
 
@@ -62,18 +67,18 @@ def test_never_beaten():
             "p_holm": [0.01, 0.04, 0.2],
         }
     )
-    assert rules.never_beaten(pairs) == "c"
-    assert rules.never_beaten(pairs.assign(p_holm=0.2)) == "a, b, c"
-    assert rules.never_beaten(pairs.assign(ratio=[2.0, 0.5, 1.5], p_holm=0.01)) == "none"
+    assert gate_rules.never_beaten(pairs) == "c"
+    assert gate_rules.never_beaten(pairs.assign(p_holm=0.2)) == "a, b, c"
+    assert gate_rules.never_beaten(pairs.assign(ratio=[2.0, 0.5, 1.5], p_holm=0.01)) == "none"
 
 
 def test_changes_with_the_loss_needs_both_sides():
     assert (
-        rules.changes(table([2.0, 2.0, 2.0, 0.9], k=[20, 20, 60, 60]), (20, 30, 60))
+        gate_rules.changes(table([2.0, 2.0, 2.0, 0.9], k=[20, 20, 60, 60]), (20, 30, 60))
         == "at 1 of 3 k"
     )
     assert (
-        rules.changes(
+        gate_rules.changes(
             table([2.0, 2.0, 2.0, 2.0], [0.01, 0.06, 0.01, 0.01], k=[20, 20, 60, 60]), (20, 60)
         )
         == "at 1 of 2 k"
@@ -91,18 +96,20 @@ def test_changes_with_the_loss_needs_both_sides():
 )
 def test_budget(ratios, p, answer):
     assert (
-        rules.budget_decides(table(ratios, p, k=[20, 20, 60, 60], steps=[5000, 25000, 5000, 25000]))
+        gate_rules.budget_decides(
+            table(ratios, p, k=[20, 20, 60, 60], steps=[5000, 25000, 5000, 25000])
+        )
         == answer
     )
 
 
 def test_helps_hurts_or_mixed():
-    assert rules.helps(table([2.0] * 6 + [1.1] * 2, [0.01] * 6 + [0.5] * 2)) == "helps"
-    assert rules.helps(table([0.5] * 8)) == "hurts"
+    assert gate_rules.helps(table([2.0] * 6 + [1.1] * 2, [0.01] * 6 + [0.5] * 2)) == "helps"
+    assert gate_rules.helps(table([0.5] * 8)) == "hurts"
     assert (
-        rules.helps(table([2.0] * 7 + [0.5]))
+        gate_rules.helps(table([2.0] * 7 + [0.5]))
         == "mixed"
-        == rules.helps(table([2.0] * 5 + [1.1] * 3, [0.01] * 5 + [0.5] * 3))
+        == gate_rules.helps(table([2.0] * 5 + [1.1] * 3, [0.01] * 5 + [0.5] * 3))
     )
 
 
@@ -110,20 +117,22 @@ def test_what_the_answers_rest_on_is_counted():
     mixed = table(
         [2.0, 1.6, 1.4, 0.5, 1.0, 3.0, np.nan], [0.01, 0.01, 0.01, 0.01, 0.01, 0.2, np.nan]
     )
-    assert (
-        rules.score(mixed) == (3, 1) and rules.nearer(mixed) == 2
-    )  # neither a tie nor what is not sure counts
+    assert gate_rules.score(mixed) == (3, 1)
+    assert gate_rules.nearer(mixed) == 2
     usual, undone = table([4.0, 0.5, 2.0], k=[20, 30, 60]), table([0.2, 1.5, 0.5], k=[20, 30, 60])
-    assert list(rules.kept(undone, usual)["k"]) == [20, 60] and list(
-        rules.kept(usual, undone)["k"]
-    ) == [30, 60]  # the side does not matter, and equal is kept
+    assert list(gate_rules.kept(undone, usual)["k"]) == [20, 60]
+    assert list(gate_rules.kept(usual, undone)["k"]) == [30, 60]
 
 
 def test_elsewhere_and_conditioning():
-    assert rules.elsewhere(table([1.6] * 4 + [1.0] * 4)) == "yes"
-    assert rules.elsewhere(table([1.4] * 8)) == "no" == rules.elsewhere(table([1.6] * 8, p=0.2))
+    assert gate_rules.elsewhere(table([1.6] * 4 + [1.0] * 4)) == "yes"
+    assert (
+        gate_rules.elsewhere(table([1.4] * 8))
+        == "no"
+        == gate_rules.elsewhere(table([1.6] * 8, p=0.2))
+    )
     wide, half, narrow = table([4.0, 0.25]), table([2.5, 0.4]), table([1.1, 0.9])
-    assert [rules.conditioning(undone, wide) for undone in (narrow, half, wide)] == [
+    assert [gate_rules.conditioning(undone, wide) for undone in (narrow, half, wide)] == [
         "optimisation",
         "partly",
         "not conditioning",
@@ -134,7 +143,7 @@ def test_a_family_shares_holms_correction_and_counts_what_was_planned():
     one, two = pd.DataFrame({"p_raw": [0.01, 0.02]}), pd.DataFrame({"p_raw": [0.001]})
     first, second = contrasts.family(one, two)
     np.testing.assert_allclose(
-        [*first["p_holm"], *second["p_holm"]], stats.holm([0.01, 0.02, 0.001])
+        [*first["p_holm"], *second["p_holm"]], paired.holm([0.01, 0.02, 0.001])
     )
     (alone,) = contrasts.family(one, planned=4)
     assert list(alone["p_holm"]) == pytest.approx([0.04, 0.06])
@@ -167,60 +176,64 @@ def test_regrets_by_hand():
 def test_outcomes_after_each_number_of_rounds_that_is_asked_for(monkeypatch):
     spec = RunSpec(model="fixed", gate="linear")
     kept = list(
-        second_order.levenberg_marquardt(spec, rounds=3, evaluations=20)
+        levenberg_marquardt.levenberg_marquardt(spec, rounds=3, evaluations=20)
     )  # once: MINPACK's steps do not repeat to the bit
     monkeypatch.setattr(
-        second_order, "levenberg_marquardt", lambda *asked: kept if asked == (spec, 3, 20) else None
+        levenberg_marquardt,
+        "levenberg_marquardt",
+        lambda *asked: kept if asked == (spec, 3, 20) else None,
     )
-    found = second_order.outcomes([spec], rounds=(1, 3), evaluations=20)
-    assert (
-        list(found["rounds"]) == [1, 3]
-        and list(found["evaluations"]) == [20, 60]
-        and found["rel_l2_u"].nunique() == 2
-    )
+    found = levenberg_marquardt.minimised_runs([spec], rounds=(1, 3), evaluations=20)
+    assert list(found["rounds"]) == [1, 3]
+    assert list(found["evaluations"]) == [20, 60]
+    assert found["rel_l2_u"].nunique() == 2
     for row, (theta, _) in zip(found.to_dict("records"), (kept[0], kept[2])):
-        assert row.items() >= second_order.evaluate(spec, theta).items()
+        assert row.items() >= levenberg_marquardt.evaluate(spec, theta).items()
     monkeypatch.setattr(
-        second_order,
+        levenberg_marquardt,
         "levenberg_marquardt",
         lambda spec, *_: kept if spec.seed else pytest.fail("minimised again"),
     )
     steps = []
-    more = second_order.outcomes(
+    more = levenberg_marquardt.minimised_runs(
         [spec, RunSpec(model="fixed", gate="linear", seed=1)],
         (1, 3),
         20,
         known=found,
         keep=steps.append,
     )
-    assert list(more["seed"]) == [0, 0, 1, 1] and len(steps) == 1 and steps[0].equals(more)
+    assert list(more["seed"]) == [0, 0, 1, 1]
+    assert len(steps) == 1
+    assert steps[0].equals(more)
 
 
 def test_levenberg_marquardt_is_asked_for_ten_seeds_and_three_of_them_go_on(monkeypatch):
     calls = []
     monkeypatch.setattr(
-        second_order, "outcomes", lambda specs, *rest: calls.append((specs, *rest)) or len(calls)
+        levenberg_marquardt,
+        "outcomes",
+        lambda specs, *rest: calls.append((specs, *rest)) or len(calls),
     )
     assert second_order.of_the_gate_study(20, 6, 60, "known", print) == 2
     (few, *first), (rest, *second) = calls
-    assert first == [(6, 12, 24), 60, "known", print] and second == [
+    assert first == [(6, 12, 24), 60, "known", print]
+    assert second == [
         (6,),
         60,
         1,
         print,
-    ]  # the second goes on from what the first has found
+    ]
     assert {(spec.model, spec.seed) for spec in few} == {
         ("adaptive", 0),
         ("adaptive", 1),
         ("adaptive", 2),
-    } and len(few) == 3 * 2 * 4
-    assert len({*few, *rest}) == len(few) + len(rest) == 2 * 2 * 4 * 10 and {
-        spec.seed for spec in rest if spec.model == "fixed"
-    } == {*range(10)}
+    }
+    assert len(few) == 3 * 2 * 4
+    assert len({*few, *rest}) == len(few) + len(rest) == 2 * 2 * 4 * 10
+    assert {spec.seed for spec in rest if spec.model == "fixed"} == {*range(10)}
     second_order.of_the_gate_study(2, 6, 60)
-    assert {spec.model for spec in calls[3][0]} == {"fixed"} and len(calls[2][0]) == len(
-        calls[3][0]
-    ) == 2 * 2 * 4
+    assert {spec.model for spec in calls[3][0]} == {"fixed"}
+    assert len(calls[2][0]) == len(calls[3][0]) == 2 * 2 * 4
 
 
 def test_tables_and_numbers_keep_ten_digits(tmp_path):
@@ -229,12 +242,10 @@ def test_tables_and_numbers_keep_ten_digits(tmp_path):
     out.numbers({"third": 1 / 3, "count": 3, "told": "0.123456789012345", "small": 1e-12 / 3})
     assert (out.data / "table.csv").read_text() == "x,k,seed\n0.3333333333,20,7\n"
     text = (out.data / "numbers" / "06_gate_study.json").read_text()
-    assert (
-        '"third": 0.3333333333,' in text
-        and '"count": 3,' in text
-        and '"0.123456789012345"' in text
-        and "3.333333333e-13" in text
-    )
+    assert '"third": 0.3333333333,' in text
+    assert '"count": 3,' in text
+    assert '"0.123456789012345"' in text
+    assert "3.333333333e-13" in text
 
 
 def test_sgd_has_the_rates_that_its_tuning_found():
@@ -243,9 +254,8 @@ def test_sgd_has_the_rates_that_its_tuning_found():
     best = tuning.groupby(["gate", "lr"])["rel_l2_u"].median().groupby("gate").idxmin()
     for gate in ("exp", "linear"):
         study = STUDIES[f"sgd_{gate}"]
-        assert study.changes["lr"] == best[gate][1] and not set(tuning["seed"]) & set(
-            range(study.seeds["adaptive"][0])
-        )
+        assert study.changes["lr"] == best[gate][1]
+        assert not set(tuning["seed"]) & set(range(study.seeds["adaptive"][0]))
 
 
 def test_what_levenberg_marquardt_left_is_taken_for_the_seeds_and_rounds_asked_for(tmp_path):

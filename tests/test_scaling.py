@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, spearmanr
 
-from pinnlib import RunSpec, scaling, train
+from pinnlib import RunSpec, train
+from pinnlib.analysis import association
 from pinnlib.models import to_latent
-from pinnlib.record import record_of
+from pinnlib.report import kernel_measurements
+from pinnlib.runs.record import record_of
 from pinnlib.training import evaluate, initial_parameters
 
 ONE = np.zeros
@@ -26,7 +28,7 @@ ONE = np.zeros
 )
 def test_auc_is_the_statistic_of_mann_and_whitney(rows):
     x, wins = (np.array(column) for column in zip(*rows))
-    found, low, high = scaling.auc(x.astype(float), wins, np.arange(len(x)), ONE(len(x)))
+    found, low, high = association.auc(x.astype(float), wins, np.arange(len(x)), ONE(len(x)))
     assert found == pytest.approx(
         mannwhitneyu(x[wins], x[~wins]).statistic / (wins.sum() * (~wins).sum())
     )
@@ -39,22 +41,23 @@ def test_auc_within_groups_ignores_what_the_group_knows():
         np.array([1, 1, 1, 0, 0, 0, 0, 1], dtype=bool),
         np.tile(np.arange(4), 2),
     )
-    assert scaling.auc(-k, wins, seed, ONE(8))[0] > 0.5
-    assert scaling.auc(-k, wins, seed, k)[0] == 0.5  # the same k, the same x
-    assert scaling.auc(wins.astype(float), wins, seed, k)[0] == 1
-    assert np.isnan(scaling.auc(k, np.ones(8, dtype=bool), seed, k)).all()
+    assert association.auc(-k, wins, seed, ONE(8))[0] > 0.5
+    assert association.auc(-k, wins, seed, k)[0] == 0.5  # the same k, the same x
+    assert association.auc(wins.astype(float), wins, seed, k)[0] == 1
+    assert np.isnan(association.auc(k, np.ones(8, dtype=bool), seed, k)).all()
 
 
 def test_rank_correlation_is_spearmans_and_within_groups_removes_their_level():
     x, y = np.random.default_rng(0).standard_normal((2, 40))
     seed, group = np.tile(np.arange(20), 2), np.repeat([0, 100], 20)
-    found, low, high = scaling.rank_correlation(x, y, seed, ONE(40))
-    assert found == pytest.approx(spearmanr(x, y).statistic) and low < found < high
-    assert scaling.rank_correlation(x + group, y + group, seed, group) == pytest.approx(
-        scaling.rank_correlation(x, y, seed, group)
+    found, low, high = association.rank_correlation(x, y, seed, ONE(40))
+    assert found == pytest.approx(spearmanr(x, y).statistic)
+    assert low < found < high
+    assert association.rank_correlation(x + group, y + group, seed, group) == pytest.approx(
+        association.rank_correlation(x, y, seed, group)
     )
-    assert scaling.rank_correlation(x, 2 * x, seed, group) == pytest.approx((1, 1, 1))
-    assert np.isnan(scaling.rank_correlation(group, y, seed, group)).all()
+    assert association.rank_correlation(x, 2 * x, seed, group) == pytest.approx((1, 1, 1))
+    assert np.isnan(association.rank_correlation(group, y, seed, group)).all()
 
 
 def measured_with(effect, level):
@@ -65,25 +68,30 @@ def measured_with(effect, level):
             ratio = draw.standard_normal() + (k - 2.5) * level
             pairs.append({"k": k, "seed": seed, "log_ratio": ratio})
             for gate in ("exp", "linear"):
-                row = {name: float(np.exp(draw.standard_normal())) for name in scaling.QUANTITIES}
+                row = {
+                    name: float(np.exp(draw.standard_normal()))
+                    for name in kernel_measurements.QUANTITIES
+                }
                 row["trace"] = (
                     float(np.exp(effect * ratio + level * k)) if gate == "linear" else 1.0
                 )
                 rows.append({"k": k, "seed": seed, "gate": gate, "update": 0} | row)
-    return scaling.predictors(pd.DataFrame(rows), pd.DataFrame(pairs), [0])
+    return kernel_measurements.predictors(pd.DataFrame(rows), pd.DataFrame(pairs), [0])
 
 
 @pytest.mark.parametrize(
     "effect, level, answer", [(1.0, 0.0, "yes"), (0.0, 0.0, "no"), (0.0, 1.0, "unclear")]
 )
 def test_the_rule_says_yes_no_and_unclear(effect, level, answer):
-    found, rows = scaling.verdict(measured_with(effect, level))
-    assert found == answer and ("trace" in set(rows["quantity"])) == (answer != "no")
+    found, rows = kernel_measurements.verdict(measured_with(effect, level))
+    assert found == answer
+    assert ("trace" in set(rows["quantity"])) == (answer != "no")
 
 
 def test_where_nothing_can_be_compared_the_question_stays_open():
     found = measured_with(0.0, 30.0)  # every seed goes with its k
-    assert found["auc_within_k"].isna().all() and scaling.verdict(found)[0] == "open"
+    assert found["auc_within_k"].isna().all()
+    assert kernel_measurements.verdict(found)[0] == "open"
 
 
 def test_on_opposite_sides_is_unclear():
@@ -91,44 +99,48 @@ def test_on_opposite_sides_is_unclear():
     turned = found.assign(
         auc_all=1 - found["auc_all"], low_all=1 - found["high_all"], high_all=1 - found["low_all"]
     )
-    assert scaling.verdict(found)[0] == "yes" and scaling.verdict(turned)[0] == "unclear"
+    assert kernel_measurements.verdict(found)[0] == "yes"
+    assert kernel_measurements.verdict(turned)[0] == "unclear"
 
 
 def test_shuffling_within_groups_finds_what_is_there_and_nothing_else():
     draw, group = np.random.default_rng(2), np.repeat([0, 1, 2], 15)
     x, noise = draw.standard_normal((2, 45))
-    assert scaling.permutation_p(x, x + 0.5 * noise, group) < 0.01
+    assert association.permutation_p(x, x + 0.5 * noise, group) < 0.01
     assert (
-        scaling.permutation_p(group.astype(float), group + 0.01 * noise, group) > 0.99
+        association.permutation_p(group.astype(float), group + 0.01 * noise, group) > 0.99
     )  # it only knows the group
-    assert 0.01 < scaling.permutation_p(x, noise, group) <= 1
+    assert 0.01 < association.permutation_p(x, noise, group) <= 1
 
 
 def test_floors_of_a_run_can_be_held_in_single_precision():
     spec = RunSpec(steps=300)
     (result,) = train([spec])
     records = {spec.key: record_of(result, {})}
-    (row,) = scaling.floors([spec], records).to_dict("records")
-    best = scaling.best_head(spec, result.parameters)
+    (row,) = kernel_measurements.floors([spec], records).to_dict("records")
+    best = kernel_measurements.best_head(spec, result.parameters)
     rounded = evaluate(spec, best.astype(np.float32))["rel_l2_u"]
     assert (
         row["floor_learned"]
         == pytest.approx(evaluate(spec, best)["rel_l2_u"])
         == pytest.approx(rounded, rel=0.1)
     )
-    assert row["reached"] == result.metrics["rel_l2_u"] and row["floor_learned"] < row["reached"]
-    timed = scaling.in_time([spec], [300], records, windows=2)
+    assert row["reached"] == result.metrics["rel_l2_u"]
+    assert row["floor_learned"] < row["reached"]
+    timed = kernel_measurements.in_time([spec], [300], records, windows=2)
     whole = np.sqrt(np.square(timed["residual"]).mean())
-    assert timed["window"].tolist() == ["0–5", "5–10"] and whole == pytest.approx(
+    assert timed["window"].tolist() == ["0–5", "5–10"]
+    assert whole == pytest.approx(
         np.sqrt(
             np.square(result.predict(spec.reference.t[::10])[["residual_r", "residual_theta"]])
             .sum(axis=1)
             .mean()
         )
     )
-    shares = scaling.spectra([spec], [0], records)["share"]
-    assert shares.iloc[0] == 1 and shares.is_monotonic_decreasing
-    norms = scaling.profiles([spec], [300], records)
+    shares = kernel_measurements.kernel_spectra([spec], [0], records)["share"]
+    assert shares.iloc[0] == 1
+    assert shares.is_monotonic_decreasing
+    norms = kernel_measurements.profiles([spec], [300], records)
     np.testing.assert_allclose(norms["all"] ** 2, norms["head"] ** 2 + norms["frequencies"] ** 2)
 
 
@@ -153,7 +165,7 @@ def test_the_half_that_has_lost_more_is_ahead():
         for update, halves in zip((0, 10, 20), moments)
         for window, residual in zip(("0–5", "5–10"), halves)
     ]
-    found = scaling.early_first(pd.DataFrame(rows))
+    found = kernel_measurements.early_first(pd.DataFrame(rows))
     assert found.to_dict("index") == {
         ("exp", 10): {"early half ahead": 1, "of": 2},
         ("exp", 20): {"early half ahead": 1, "of": 2},
@@ -167,7 +179,9 @@ def test_the_half_that_the_kernel_has_ahead_is_counted_for_either_weights():
         "rate_late_over_early": [0.5, 3, 2, 4],
         "balanced_rate_late_over_early": [1, 0.1, 0.2, 8],
     }
-    found = scaling.late_first(pd.DataFrame({"gate": ["exp", "linear", "exp", "exp"]} | rates))
+    found = kernel_measurements.late_first(
+        pd.DataFrame({"gate": ["exp", "linear", "exp", "exp"]} | rates)
+    )
     assert found["late half predicted ahead"].to_numpy().tolist() == [
         [2, 1, 3],
         [1, 0, 1],
@@ -185,7 +199,7 @@ def test_the_half_that_the_kernel_has_ahead_is_counted_for_either_weights():
 
 def test_without_records_the_study_to_train_is_named():
     with pytest.raises(ValueError, match="sweep --study expanded"):
-        scaling.profiles([RunSpec()], [5000], {})
+        kernel_measurements.profiles([RunSpec()], [5000], {})
 
 
 def test_a_short_run_has_the_parameters_of_the_whole_run_at_that_moment():
@@ -194,9 +208,13 @@ def test_a_short_run_has_the_parameters_of_the_whole_run_at_that_moment():
     *_, whole = train([*others, spec], snapshots=[0, 10])
     short = dataclasses.replace(spec, steps=10)
     records = {short.key: record_of(train([short])[0], {})}  # alone, the other in company
-    np.testing.assert_array_equal(scaling.parameters_at(spec, 10, records), whole.snapshots[10])
-    np.testing.assert_array_equal(scaling.parameters_at(spec, 0, {}), whole.snapshots[0])
-    assert scaling.parameters_at(spec, 20, records) is None
+    np.testing.assert_array_equal(
+        kernel_measurements.parameters_at(spec, 10, records), whole.snapshots[10]
+    )
+    np.testing.assert_array_equal(
+        kernel_measurements.parameters_at(spec, 0, {}), whole.snapshots[0]
+    )
+    assert kernel_measurements.parameters_at(spec, 20, records) is None
 
 
 @pytest.mark.parametrize("model", ["fixed", "adaptive"])
@@ -204,7 +222,10 @@ def test_a_short_run_has_the_parameters_of_the_whole_run_at_that_moment():
 def test_no_head_fits_the_reference_better_than_the_best(model, gate):
     spec = RunSpec(model=model, gate=gate, k=30)
     ref, theta = spec.reference, initial_parameters(spec).double().numpy()
-    best, wanted = scaling.best_head(spec, theta), to_latent(spec.dynamics, ref.q)[:, ::4]
+    best, wanted = (
+        kernel_measurements.best_head(spec, theta),
+        to_latent(spec.system_object, ref.q)[:, ::4],
+    )
 
     def off(parameters):
         latent = (
@@ -235,23 +256,26 @@ def test_the_closed_form_is_the_second_derivative_of_the_features():
             total = total + torch.autograd.grad(slope.sum(), t)[0] ** 2
     factor = np.sqrt(1 + torch.sigmoid(spec.ansatz().start[0, 0, 0]).item() ** 2)
     np.testing.assert_allclose(
-        scaling.envelope(spec, times), factor * total.sqrt().numpy(), rtol=1e-10
+        kernel_measurements.envelope(spec, times), factor * total.sqrt().numpy(), rtol=1e-10
     )
 
 
 def test_kernels_of_runs_trained_on_the_spot_are_those_of_their_parameters_and_are_not_made_twice():
     specs = [RunSpec(model="fixed", gate=gate, steps=4, points=50) for gate in ("exp", "linear")]
     kept = []
-    first = scaling.trained_kernels(specs[:1], [0, 4])
-    whole = scaling.trained_kernels(
+    first = kernel_measurements.trained_kernels(specs[:1], [0, 4])
+    whole = kernel_measurements.trained_kernels(
         specs, [0, 4], first.assign(trace=7.0), kept.append
     )  # would be put right if that run were trained again
-    assert len(kept) == 1 and kept[0] is whole
-    again = scaling.trained_kernels(
+    assert len(kept) == 1
+    assert kept[0] is whole
+    again = kernel_measurements.trained_kernels(
         specs[:1], [0, 2, 4], first.assign(trace=7.0)
     )  # an update is lacking: the run is trained
-    assert list(again["update"]) == [0, 2, 4] and (again["trace"] != 7.0).all()
-    assert list(whole["gate"]) == ["exp", "exp", "linear", "linear"] and list(whole["update"]) == [
+    assert list(again["update"]) == [0, 2, 4]
+    assert (again["trace"] != 7.0).all()
+    assert list(whole["gate"]) == ["exp", "exp", "linear", "linear"]
+    assert list(whole["update"]) == [
         0,
         4,
         0,
@@ -260,5 +284,5 @@ def test_kernels_of_runs_trained_on_the_spot_are_those_of_their_parameters_and_a
     assert (whole["trace"][:2] == 7.0).all()
     (result,) = train(specs[1:])
     records = {result.spec.key: record_of(result, {})}
-    expected = scaling.kernels(specs[1:], [0, 4], records)
+    expected = kernel_measurements.kernels(specs[1:], [0, 4], records)
     pd.testing.assert_frame_equal(whole[2:].reset_index(drop=True), expected, check_dtype=False)

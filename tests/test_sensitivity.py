@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pinnlib import ntk, sensitivity
-from pinnlib.scaling import QUANTITIES
+from pinnlib.analysis import ntk
+from pinnlib.report import kernel_figures
+from pinnlib.report.kernel_measurements import QUANTITIES
 
 GATES = ("exp", "linear")
 
@@ -60,11 +61,12 @@ def norms(head, frequencies, update=0, seeds=1):
 
 def test_growth_is_that_from_the_second_fifth_to_the_last():
     # Means of t over (8, 10] and (2, 4], twenty times each, 0.1 apart: 9.05 and 3.05. A step at t = 8 is not in the last fifth.
-    found = sensitivity.growth(norms(lambda t: t, lambda t: np.where(t <= 8.01, 1.0, 7.0), seeds=2))
+    found = kernel_figures.growth(
+        norms(lambda t: t, lambda t: np.where(t <= 8.01, 1.0, 7.0), seeds=2)
+    )
     assert list(found.index) == [(gate, k, 0) for gate in GATES for k in (20, 60)]
-    assert found["head"].to_numpy() == pytest.approx(9.05 / 3.05) == found[
-        "all"
-    ].to_numpy() and found["frequencies"].to_numpy() == pytest.approx(7)
+    assert found["head"].to_numpy() == pytest.approx(9.05 / 3.05) == found["all"].to_numpy()
+    assert found["frequencies"].to_numpy() == pytest.approx(7)
 
 
 def test_closed_forms_are_those_of_the_gates():
@@ -74,7 +76,7 @@ def test_closed_forms_are_those_of_the_gates():
             norms(np.zeros_like, np.zeros_like, update=5),
         ]
     )
-    found = sensitivity.closed_forms(profile, k=60)
+    found = kernel_figures.closed_forms(profile, k=60)
     t = ntk.GRID
     np.testing.assert_array_equal(found.loc["exp", "head"], 2)  # the median of 1, 2 and 5 times 1
     np.testing.assert_allclose(
@@ -99,16 +101,14 @@ def test_the_norms_are_drawn_with_their_closed_forms_and_at_the_end():
             norms(lambda t: 2 * t, np.zeros_like, update=700, seeds=3),
         ]
     )
-    figure = sensitivity.jacobian_in_time(profile)
-    closed, (head, frequencies, end) = sensitivity.closed_forms(profile, 20), figure.axes
+    figure = kernel_figures.jacobian_in_time(profile)
+    closed, (head, frequencies, end) = kernel_figures.closed_forms(profile, 20), figure.axes
     np.testing.assert_allclose(lines(head)["linear"], (ntk.GRID, 2 + 2 * ntk.GRID))
     np.testing.assert_allclose(lines(frequencies)["exp"], (ntk.GRID, 2 * ntk.GRID**2))
     for axis, part in ((head, "head_closed"), (frequencies, "frequencies_closed")):
         np.testing.assert_allclose(dots(axis), [closed[part][gate][::6] for gate in GATES])
-    assert (
-        set(lines(end)) == {f"{gate}, $k={k}$" for gate in GATES for k in (20, 60)}
-        and "after 700 updates" in end.get_title()
-    )
+    assert set(lines(end)) == {f"{gate}, $k={k}$" for gate in GATES for k in (20, 60)}
+    assert "after 700 updates" in end.get_title()
     np.testing.assert_allclose(lines(end)["exp, $k=60$"][1], 240 * ntk.GRID)
     assert "median of 3 seeds" in figure.get_supxlabel()
 
@@ -122,12 +122,14 @@ def test_scalars_are_medians_in_their_own_digits_and_only_those_that_there_are()
             "trace": 1.0,
         }
     )
-    found = sensitivity.scalars(table, ["gate"])
+    found = kernel_figures.scalars(table, ["gate"])
     assert found.to_dict("index") == {
         "exp": {"condition": "2e+13", "rank": "4"},
         "linear": {"condition": "5e+00", "rank": "7"},
     }
-    assert sensitivity.scalars(table.assign(share_raw=0.12345), ["gate"])["share_raw"].tolist() == [
+    assert kernel_figures.scalars(table.assign(share_raw=0.12345), ["gate"])[
+        "share_raw"
+    ].tolist() == [
         "0.123",
         "0.123",
     ]
@@ -147,20 +149,20 @@ def test_spectra_and_ranks_are_drawn_as_medians_along_training():
         for n in (1, 2, 3)
     ]
     spectra = pd.DataFrame(values, columns=["gate", "k", "seed", "update", "number", "share"])
-    figure = sensitivity.kernel_in_training(spectra, measured)
+    figure = kernel_figures.kernel_in_training(spectra, measured)
     eigenvalues, ranks, balanced = figure.axes
     assert set(lines(eigenvalues)) == {
         f"{gate}, {update} updates" for gate in GATES for update in (0, 40)
     }
     np.testing.assert_allclose(lines(eigenvalues)["linear, 40 updates"], ([1, 2, 3], [2, 1, 2 / 3]))
-    assert lines(ranks)["exp, $k=100$"][1].tolist() == [101, 108, 141] and lines(balanced)[
-        "exp, $k=20$"
-    ][1].tolist() == [-20, -27, -60]
+    assert lines(ranks)["exp, $k=100$"][1].tolist() == [101, 108, 141]
+    assert lines(balanced)["exp, $k=20$"][1].tolist() == [-20, -27, -60]
     assert [label.get_text() for label in ranks.get_xticklabels()] == [
         "0",
         "7",
         "40",
-    ] and eigenvalues.get_legend().get_title().get_text() == "$k=60$"
+    ]
+    assert eigenvalues.get_legend().get_title().get_text() == "$k=60$"
 
 
 def test_sizes_stand_in_the_column_of_their_k_and_gate():
@@ -174,7 +176,7 @@ def test_sizes_stand_in_the_column_of_their_k_and_gate():
         + timed["seed"] ** 2
     )
     axes = np.reshape(
-        sensitivity.sizes_in_time(timed.assign(error=timed["residual"] / 100)).axes, (2, 4)
+        kernel_figures.sizes_in_time(timed.assign(error=timed["residual"] / 100)).axes, (2, 4)
     )
     assert [axis.get_title() for axis in axes[0]] == [
         "exp, $k=20$",
@@ -205,7 +207,7 @@ def found_areas():
 
 
 def test_areas_stand_at_their_quantity_with_their_interval():
-    figure = sensitivity.areas(found_areas(), range(240))
+    figure = kernel_figures.areas(found_areas(), range(240))
     all_pairs, within = figure.axes
     for axis, level in ((all_pairs, 0.2), (within, 0.5)):
         first, later = axis.containers
@@ -215,20 +217,18 @@ def test_areas_stand_at_their_quantity_with_their_interval():
         ends = np.array(later.lines[2][0].get_segments())[:, :, 0]
         np.testing.assert_allclose(ends - middle[:, None], np.tile([-0.1, 0.15], (13, 1)))
     names = [label.get_text() for label in all_pairs.get_yticklabels()]
-    assert (
-        names[0] == "trace"
-        and names[3] == "effective rank"
-        and names[-1] == "share of frequencies"
-        and len(names) == 13
-    )
-    assert (
-        figure.get_supxlabel().startswith("240 pairs.")
-        and "all 26 quantities" in figure.get_supxlabel()
-    )
+    assert names[0] == "trace"
+    assert names[3] == "effective rank"
+    assert names[-1] == "share of frequencies"
+    assert len(names) == 13
+    assert figure.get_supxlabel().startswith("240 pairs.")
+    assert "all 26 quantities" in figure.get_supxlabel()
 
 
 def test_areas_in_words():
-    told = sensitivity.areas_told(found_areas().assign(rho_within_k=-0.5, rho_low_within_k=-0.75))
+    told = kernel_figures.areas_told(
+        found_areas().assign(rho_within_k=-0.5, rho_low_within_k=-0.75)
+    )
     assert told.loc[10].to_dict() == {
         "update": 0,
         "quantity": "balanced_late_over_early",
@@ -251,7 +251,7 @@ def test_floors_are_drawn_as_medians_against_k():
         floor_start=lambda table: table["reached"] / 10,
         floor_learned=lambda table: table["reached"] / 100,
     )
-    drawn = lines(sensitivity.floors_against_k(floors).axes[0])
+    drawn = lines(kernel_figures.floors_against_k(floors).axes[0])
     np.testing.assert_allclose(drawn["linear: reached by training"], ([20, 60], [22, 62]))
     np.testing.assert_allclose(drawn["exp: floor, starting frequencies"][1], [2.1, 6.1])
     np.testing.assert_allclose(drawn["exp: floor, learned frequencies"][1], [0.21, 0.61])

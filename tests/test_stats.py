@@ -9,8 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pinnlib import stats
+from pinnlib.analysis import paired
 from pinnlib.paths import PUBLISHED
+from pinnlib.report import published
 
 ERRORS = st.floats(1e-3, 10)
 PAIRS = st.lists(st.tuples(ERRORS, ERRORS), min_size=1, max_size=20)
@@ -45,7 +46,7 @@ def both_k(n=8):
 
 
 def row_of(differences, base=5.0):
-    return stats.wilcoxon_row(np.full(len(differences), base), base + np.array(differences))
+    return paired.wilcoxon_row(np.full(len(differences), base), base + np.array(differences))
 
 
 def test_wilcoxon_by_hand():
@@ -53,7 +54,8 @@ def test_wilcoxon_by_hand():
     # ∅ | 1 | 2 | 3, 12 | 4, 13 | 5, 14, 23 = 10. One-sided 10/32, two-sided 20/32; the median is 2, so the exponential gate wins, 4 of 5.
     row = row_of([1, 2, 3, 4, -5])
     assert (row["winner"], row["frac_win"], row["n"]) == ("exp", 0.8, 5)
-    assert row["p_raw"] == pytest.approx(20 / 32) and row["p_one_sided"] == pytest.approx(10 / 32)
+    assert row["p_raw"] == pytest.approx(20 / 32)
+    assert row["p_one_sided"] == pytest.approx(10 / 32)
 
 
 def test_wilcoxon_by_hand_with_a_zero_and_a_tie():
@@ -61,69 +63,68 @@ def test_wilcoxon_by_hand_with_a_zero_and_a_tie():
     # ∅, 1.5, 1.5, 1.5 + 1.5, 3 = 5. One-sided 5/16, two-sided 10/16. The seed with the zero is won by nobody: 3 of 5.
     row = row_of([1, 1, -2, 3, 0])
     assert (row["winner"], row["frac_win"], row["n"]) == ("exp", 0.6, 5)
-    assert row["p_raw"] == pytest.approx(10 / 16) and row["p_one_sided"] == pytest.approx(5 / 16)
+    assert row["p_raw"] == pytest.approx(10 / 16)
+    assert row["p_one_sided"] == pytest.approx(5 / 16)
 
 
 def test_wilcoxon_of_twenty_seeds_that_agree():
     # W⁻ = 0 for one of 2^20 signs: the p behind the published "<1e-4" with frac(win) = 1.
     row = row_of(-np.arange(1.0, 21), base=30.0)
     assert (row["winner"], row["frac_win"], row["note"]) == ("linear", 1.0, "")
-    assert row["p_raw"] == pytest.approx(2 * 2.0**-20) and row["p_one_sided"] == pytest.approx(
-        2.0**-20
-    )
+    assert row["p_raw"] == pytest.approx(2 * 2.0**-20)
+    assert row["p_one_sided"] == pytest.approx(2.0**-20)
 
 
 def test_no_difference_is_a_tie():
     row = row_of([0.0] * 8)
-    assert (row["winner"], row["p_raw"]) == ("tie", 1.0) and np.isnan(
-        [row["frac_win"], row["p_one_sided"]]
-    ).all()
+    assert (row["winner"], row["p_raw"]) == ("tie", 1.0)
+    assert np.isnan([row["frac_win"], row["p_one_sided"]]).all()
 
 
 def test_few_seeds_are_told():
-    assert (
-        row_of([1, 2, 3, 4, 5])["note"] == "too few seeds: n < 6"
-        and row_of([1, 2, 3, 4, 5])["p_raw"] > 0.05
-    )
-    assert row_of([1, 2, 3, 4, 5, 6])["note"] == "" and row_of([1, 2, 3, 4, 5, 6])["p_raw"] < 0.05
-    empty = stats.wilcoxon_row([], [])
-    assert (empty["winner"], empty["n"]) == ("", 0) and np.isnan(empty["p_raw"])
+    assert row_of([1, 2, 3, 4, 5])["note"] == "too few seeds: n < 6"
+    assert row_of([1, 2, 3, 4, 5])["p_raw"] > 0.05
+    assert row_of([1, 2, 3, 4, 5, 6])["note"] == ""
+    assert row_of([1, 2, 3, 4, 5, 6])["p_raw"] < 0.05
+    empty = paired.wilcoxon_row([], [])
+    assert (empty["winner"], empty["n"]) == ("", 0)
+    assert np.isnan(empty["p_raw"])
 
 
 def test_holm_by_hand():
     # sorted 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1: 0.04, 0.06, 0.06, 0.04 → running maximum
-    assert stats.holm([0.03, 0.01, 0.04, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
-    assert stats.holm([0.6, 0.5]) == pytest.approx([1.0, 1.0])
-    assert stats.holm([]).size == 0
+    assert paired.holm([0.03, 0.01, 0.04, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert paired.holm([0.6, 0.5]) == pytest.approx([1.0, 1.0])
+    assert paired.holm([]).size == 0
     # the published λ = 0 rows: two below 1e-4, then 0.0010·2 and max(0.0020, 0.0012·1)
-    assert stats.holm([0.0012, 0.0010, 2e-6, 2e-6]) == pytest.approx([0.0020, 0.0020, 8e-6, 8e-6])
+    assert paired.holm([0.0012, 0.0010, 2e-6, 2e-6]) == pytest.approx([0.0020, 0.0020, 8e-6, 8e-6])
 
 
 def test_holm_counts_a_test_that_is_still_missing():
-    assert stats.holm([0.01, np.nan, 0.02]) == pytest.approx([0.03, np.nan, 0.04], nan_ok=True)
+    assert paired.holm([0.01, np.nan, 0.02]) == pytest.approx([0.03, np.nan, 0.04], nan_ok=True)
 
 
 def test_t_interval_by_hand():
     # 1, 2, 3, 4: mean 2.5, s² = 5/3, s/√n = 0.645497, t(0.975; 3) = 3.182446
-    assert stats.t_interval([1, 2, 3, 4]) == pytest.approx((2.5, 3.182446 * 0.645497, 4), rel=1e-6)
-    assert stats.t_interval([7]) == pytest.approx((7, np.nan, 1), nan_ok=True)
-    assert stats.t_interval([]) == pytest.approx((np.nan, np.nan, 0), nan_ok=True)
-    assert np.isnan(stats.t_interval([1, np.nan, 3])[:2]).all()
+    assert paired.t_interval([1, 2, 3, 4]) == pytest.approx((2.5, 3.182446 * 0.645497, 4), rel=1e-6)
+    assert paired.t_interval([7]) == pytest.approx((7, np.nan, 1), nan_ok=True)
+    assert paired.t_interval([]) == pytest.approx((np.nan, np.nan, 0), nan_ok=True)
+    assert np.isnan(paired.t_interval([1, np.nan, 3])[:2]).all()
 
 
 def test_effect_sizes_by_hand():
     # exp 1, 1, 2, 8 and linear 2, 3, 2, 4: d = 1, 2, 0, −4. The (d_i + d_j)/2 are −4, −2, −1.5, −1, 0, 0.5, 1, 1, 1.5, 2: median 0.25.
     # Without the zero |d| has ranks 1, 2, 3: (3 − 3)/6 = 0. log(linear/exp) = log 2, log 3, 0, −log 2: median log(2)/2.
     exp, linear = [1.0, 1, 2, 8], [2.0, 3, 2, 4]
-    row = stats.effect_sizes(runs(exp, linear), ks=None, metrics=["max_ae_u"]).iloc[0]
-    assert list(stats.EFFECTS) == [
+    row = paired.effect_sizes(runs(exp, linear), ks=None, metrics=["max_ae_u"]).iloc[0]
+    assert list(paired.EFFECTS) == [
         "median_difference",
         "hodges_lehmann",
         "rank_biserial",
         "median_log_ratio",
     ]
-    assert row[list(stats.EFFECTS)].tolist() == pytest.approx([0.5, 0.25, 0, np.log(2) / 2])
-    assert all(row[f"{name}_low"] <= row[name] <= row[f"{name}_high"] for name in stats.EFFECTS)
+    assert row[list(paired.EFFECTS)].tolist() == pytest.approx([0.5, 0.25, 0, np.log(2) / 2])
+    assert all(row[f"{name}_low"] <= row[name] <= row[f"{name}_high"] for name in paired.EFFECTS)
 
 
 def test_what_k_alone_knows_by_hand():
@@ -136,7 +137,7 @@ def test_what_k_alone_knows_by_hand():
             "log_ratio": [0.1, 2, 3, -1, 0.2, -2, -1, 1, -3],
         }
     )
-    assert stats.known_by_k(pairs).tolist() == [
+    assert paired.known_by_k(pairs).tolist() == [
         True,
         False,
         True,
@@ -147,7 +148,7 @@ def test_what_k_alone_knows_by_hand():
         False,
         True,
     ]
-    assert stats.known_by_k(pairs[:2]).tolist() == [
+    assert paired.known_by_k(pairs[:2]).tolist() == [
         False,
         False,
     ]  # a seed without others: nothing is known, which counts for linear
@@ -156,7 +157,7 @@ def test_what_k_alone_knows_by_hand():
 def test_bootstrap_is_the_same_every_time():
     frame = both_k()
     pd.testing.assert_frame_equal(
-        stats.effect_sizes(frame), stats.effect_sizes(frame.sample(frac=1, random_state=1))
+        paired.effect_sizes(frame), paired.effect_sizes(frame.sample(frac=1, random_state=1))
     )
 
 
@@ -166,25 +167,26 @@ def test_bootstrap_is_the_same_every_time():
 @settings(deadline=None)
 @given(P_VALUES, st.randoms())
 def test_holm_properties(p, random):
-    p, adjusted = np.array(p), stats.holm(p)
+    p, adjusted = np.array(p), paired.holm(p)
     known = ~np.isnan(p)
     assert np.array_equal(np.isnan(adjusted), ~known)
-    assert (adjusted[known] >= p[known]).all() and (adjusted[known] <= 1).all()
+    assert (adjusted[known] >= p[known]).all()
+    assert (adjusted[known] <= 1).all()
     assert (np.diff(adjusted[known][np.argsort(p[known])]) >= 0).all()
     order = random.sample(range(len(p)), len(p))
-    assert np.array_equal(stats.holm(p[order]), adjusted[order], equal_nan=True)
+    assert np.array_equal(paired.holm(p[order]), adjusted[order], equal_nan=True)
 
 
 @settings(max_examples=40, deadline=None)  # the exact p of ties takes its time
 @given(PAIRS)
 def test_exchange_of_the_gates(pairs):
     exp, linear = np.array(pairs).T
-    one, other = stats.wilcoxon_row(exp, linear), stats.wilcoxon_row(linear, exp)
+    one, other = paired.wilcoxon_row(exp, linear), paired.wilcoxon_row(linear, exp)
     assert other["winner"] == {"exp": "linear", "linear": "exp", "tie": "tie"}[one["winner"]]
     assert (one["mean_exp"], one["mean_linear"]) == (other["mean_linear"], other["mean_exp"])
     for name in ("p_raw", "p_one_sided", "frac_win"):
         assert one[name] == pytest.approx(other[name], nan_ok=True)
-    for effect in stats.EFFECTS.values():
+    for effect in paired.EFFECTS.values():
         assert effect(exp, linear) == pytest.approx(-effect(linear, exp))
 
 
@@ -193,11 +195,11 @@ def test_exchange_of_the_gates(pairs):
 def test_scale_free(pairs, factor):
     exp, linear = np.round(np.array(pairs).T, 2) + 0.01
     for name in ("rank_biserial", "median_log_ratio"):
-        assert stats.EFFECTS[name](exp, linear) == pytest.approx(
-            stats.EFFECTS[name](exp * 4, linear * 4)
+        assert paired.EFFECTS[name](exp, linear) == pytest.approx(
+            paired.EFFECTS[name](exp * 4, linear * 4)
         )
-    assert stats.hodges_lehmann(exp * factor, linear * factor) == pytest.approx(
-        factor * stats.hodges_lehmann(exp, linear)
+    assert paired.hodges_lehmann(exp * factor, linear * factor) == pytest.approx(
+        factor * paired.hodges_lehmann(exp, linear)
     )
 
 
@@ -209,52 +211,47 @@ def test_scale_free(pairs, factor):
 )
 def test_no_adversary_needs_fewer_seeds(d):
     exp, linear = np.full(len(d), 20.0), 20.0 + np.array(d)
-    whole = stats.wilcoxon_row(exp, linear)
+    whole = paired.wilcoxon_row(exp, linear)
     assume(whole["p_raw"] < 0.05)
-    fewest = stats.seeds_to_lose(exp, linear)
+    fewest = paired.seeds_to_lose(exp, linear)
     for gone in range(1, fewest):
         for kept in itertools.combinations(range(len(d)), len(d) - gone):
-            row = stats.wilcoxon_row(exp[list(kept)], linear[list(kept)])
-            assert row["p_raw"] < 0.05 and row["winner"] == whole["winner"]
+            row = paired.wilcoxon_row(exp[list(kept)], linear[list(kept)])
+            assert row["p_raw"] < 0.05
+            assert row["winner"] == whole["winner"]
 
 
 # --- the table of tests ---
 
 
 def test_gate_tests_over_two_stiffnesses():
-    tests = stats.gate_tests(both_k())
+    tests = paired.gate_tests(both_k())
     assert tests[["k", "metric", "winner", "n", "note"]].values.tolist() == [
         [20, "max_ae_u", "exp", 8, ""],
         [20, "rel_l2_u", "exp", 8, ""],
         [60, "max_ae_u", "linear", 8, ""],
         [60, "rel_l2_u", "linear", 8, ""],
     ]
-    assert tests["p_raw"].tolist() == pytest.approx([2 * 2.0**-8] * 4) and tests[
-        "p_holm"
-    ].tolist() == pytest.approx([8 * 2.0**-8] * 4)
-    assert (tests["mean_exp_low"] < tests["mean_exp"]).all() and (
-        tests["mean_exp"] < tests["mean_exp_high"]
-    ).all()
+    assert tests["p_raw"].tolist() == pytest.approx([2 * 2.0**-8] * 4)
+    assert tests["p_holm"].tolist() == pytest.approx([8 * 2.0**-8] * 4)
+    assert (tests["mean_exp_low"] < tests["mean_exp"]).all()
+    assert (tests["mean_exp"] < tests["mean_exp_high"]).all()
 
 
 def test_holm_stays_within_a_setting():
     two = pd.concat(
         [both_k(), both_k().assign(lambda_ic=0.0), both_k().assign(loss="mse")], ignore_index=True
     )
-    assert stats.gate_tests(two)["p_holm"].tolist() == pytest.approx([8 * 2.0**-8] * 12)
+    assert paired.gate_tests(two)["p_holm"].tolist() == pytest.approx([8 * 2.0**-8] * 12)
 
 
 def test_leave_one_out():
     # eight seeds that agree: without one p_raw = 2/2^7, Holm 8/2^7 = 0.0625; raw p reaches 0.05 with five seeds left
-    table = stats.leave_one_out(both_k())
-    assert (
-        table["winner_changes"].tolist() == [0] * 4
-        and table["significance_changes"].tolist() == [8] * 4
-    )
-    assert (
-        table["p_holm_worst"].tolist() == pytest.approx([0.0625] * 4)
-        and table["seeds_to_lose"].tolist() == [3] * 4
-    )
+    table = paired.leave_one_out(both_k())
+    assert table["winner_changes"].tolist() == [0] * 4
+    assert table["significance_changes"].tolist() == [8] * 4
+    assert table["p_holm_worst"].tolist() == pytest.approx([0.0625] * 4)
+    assert table["seeds_to_lose"].tolist() == [3] * 4
 
 
 def test_leave_one_out_gives_no_p_to_a_test_that_has_none():
@@ -268,7 +265,7 @@ def test_leave_one_out_gives_no_p_to_a_test_that_has_none():
         ignore_index=True,
     )
     frame.loc[(frame.k == 20) & (frame.gate == "exp") & (frame.seed == 3), "status"] = "missing"
-    table = stats.leave_one_out(frame)
+    table = paired.leave_one_out(frame)
     assert table["p_holm_worst"].tolist() == pytest.approx(
         [np.nan, np.nan, 40 / 2**7, 40 / 2**7], nan_ok=True
     )
@@ -279,7 +276,7 @@ def test_another_gate_does_not_disturb():
     more = pd.concat(
         [frame, frame[frame.gate == "exp"].assign(gate="exp(alpha=0.5)")], ignore_index=True
     )
-    pd.testing.assert_frame_equal(stats.gate_tests(frame), stats.gate_tests(more))
+    pd.testing.assert_frame_equal(paired.gate_tests(frame), paired.gate_tests(more))
 
 
 # --- no run vanishes ---
@@ -290,46 +287,63 @@ def test_a_run_that_is_not_ok_never_vanishes(status):
     frame = both_k()
     lost = (frame.k == 20) & (frame.gate == "exp") & (frame.seed == 3)
     frame.loc[lost, ["status", "max_ae_u", "rel_l2_u"]] = [status, np.nan, np.nan]
-    cells = stats.summary(frame, "max_ae_u").set_index(["k", "gate"])
+    cells = paired.summary_table(frame, "max_ae_u").set_index(["k", "gate"])
     assert cells["complete"].tolist() == [False, True, True, True]
     hurt = cells.loc[(20, "exp")]
-    assert np.isnan([hurt["mean"], hurt["half_width"], hurt["median"]]).all() and (
+    assert np.isnan([hurt["mean"], hurt["half_width"], hurt["median"]]).all()
+    assert (
         hurt["needed"],
         hurt["ok"],
         hurt[status],
     ) == (8, 7, 1)
-    asked = stats.summary(frame, "max_ae_u", partial=True).set_index(["k", "gate"]).loc[(20, "exp")]
+    asked = (
+        paired.summary_table(frame, "max_ae_u", partial=True)
+        .set_index(["k", "gate"])
+        .loc[(20, "exp")]
+    )
     assert asked["mean"] == pytest.approx(np.mean([0.1, 0.11, 0.12, 0.14, 0.15, 0.16, 0.17]))
     assert (asked["ok"], asked["complete"]) == (7, False)
 
-    tests = stats.gate_tests(frame)
+    tests = paired.gate_tests(frame)
     assert tests["note"].tolist() == ["incomplete: 7 of 8 pairs"] * 2 + [""] * 2
     assert tests["winner"].tolist() == ["", "", "linear", "linear"]
     assert tests[["p_raw", "p_holm", "mean_exp", "mean_linear_low"]].isna().all(
         axis=1
     ).tolist() == [True, True, False, False]
-    assert stats.gate_tests(frame, partial=True)["n"].tolist() == [7, 7, 8, 8]
-    assert stats.effect_sizes(frame)["hodges_lehmann"].isna().tolist() == [True, True, False, False]
-    assert stats.leave_one_out(frame)["seeds_to_lose"].isna().tolist() == [True, True, False, False]
-    assert stats.paired(frame, "max_ae_u").query("k == 20 and seed == 3")["difference"].isna().all()
+    assert paired.gate_tests(frame, partial=True)["n"].tolist() == [7, 7, 8, 8]
+    assert paired.effect_sizes(frame)["hodges_lehmann"].isna().tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert paired.leave_one_out(frame)["seeds_to_lose"].isna().tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert (
+        paired.paired(frame, "max_ae_u").query("k == 20 and seed == 3")["difference"].isna().all()
+    )
 
 
 def test_a_number_left_in_a_diverged_run_is_not_used():
     frame = both_k()
     frame.loc[0, "status"] = "diverged"
-    assert np.isnan(stats.paired(frame, "max_ae_u")["exp"][0])
+    assert np.isnan(paired.paired(frame, "max_ae_u")["exp"][0])
 
 
 def test_a_gate_without_runs_leaves_the_test_open():
-    tests = stats.gate_tests(runs([0.1] * 8, []), ks=[20])
+    tests = paired.gate_tests(runs([0.1] * 8, []), ks=[20])
     assert tests["note"].tolist() == ["incomplete: 0 of 8 pairs"] * 2
 
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_one_or_two_seeds_do_not_crash(n):
     frame = both_k(n)
-    assert (stats.gate_tests(frame)["note"] == "too few seeds: n < 6").all()
-    assert len(stats.effect_sizes(frame)) == len(stats.leave_one_out(frame)) == 4
+    assert (paired.gate_tests(frame)["note"] == "too few seeds: n < 6").all()
+    assert len(paired.effect_sizes(frame)) == len(paired.leave_one_out(frame)) == 4
 
 
 # --- the published table ---
@@ -348,16 +362,14 @@ SPEC = """
 
 def test_the_published_csv_is_the_table_of_the_contract():
     rows = [re.split(r"\s*\|\s*", line.strip("| ")) for line in SPEC.strip().splitlines()]
-    table = stats.published()
+    table = published.published()
     assert (
         table.columns[:11].tolist()
         == "lambda_ic k metric winner mean_exp mean_linear frac_win p_raw p_holm p_one_sided n".split()
     )
-    assert (
-        len(table) == len(rows) == 8
-        and (table["n"] == 20).all()
-        and not table.isna().any(axis=None)
-    )
+    assert len(table) == len(rows) == 8
+    assert (table["n"] == 20).all()
+    assert not table.isna().any(axis=None)
     for ours, (lambda_ic, k, metric, winner, *numbers) in zip(
         table.to_dict("records"), rows, strict=True
     ):
@@ -370,22 +382,17 @@ def test_the_published_csv_is_the_table_of_the_contract():
         ):
             assert ours[name] == float(text.removeprefix("<")), (ours, name)
             assert ours.get(f"{name}_is_bound", False) == text.startswith("<"), (ours, name)
-    assert (
-        table.filter(like="_is_bound").dtypes.tolist() == [bool] * 3
-        and (PUBLISHED / "README.md").exists()
-    )
+    assert table.filter(like="_is_bound").dtypes.tolist() == [bool] * 3
+    assert (PUBLISHED / "README.md").exists()
 
 
 def test_beside_published():
-    table = stats.beside_published(stats.gate_tests(both_k()))
-    assert (
-        len(table) == 8 and table["same_winner"].isna().tolist() == [True] * 4 + [False] * 4
-    )  # λ = 0 is not ours: open, not "no"
+    table = published.beside_published(paired.gate_tests(both_k()))
+    assert len(table) == 8
+    assert table["same_winner"].isna().tolist() == [True] * 4 + [False] * 4
     ours = table[table.lambda_ic == 50]
-    assert (
-        ours["same_winner"].tolist() == [True] * 4
-        and ours["same_significance"].tolist() == [True] * 4
-    )
+    assert ours["same_winner"].tolist() == [True] * 4
+    assert ours["same_significance"].tolist() == [True] * 4
     assert (
         ours["mean_exp_inside"].tolist() == [False] * 4
     )  # 0.135 ± 0.02 and 0.605 ± 0.05 against 0.079 and 0.171
@@ -395,9 +402,9 @@ def test_beside_published():
         False,
         True,
     ]  # 0.135/3 ± 0.005 holds 0.046
-    swapped = stats.beside_published(stats.gate_tests(both_k().assign(k=lambda t: 80 - t.k))).query(
-        "lambda_ic == 50"
-    )
+    swapped = published.beside_published(
+        paired.gate_tests(both_k().assign(k=lambda t: 80 - t.k))
+    ).query("lambda_ic == 50")
     assert swapped["same_winner"].tolist() == [False] * 4
 
 
@@ -408,43 +415,43 @@ def test_beside_published():
     "call, told",
     [
         (
-            lambda: stats.summary(both_k(), "accuracy"),
+            lambda: paired.summary_table(both_k(), "accuracy"),
             "metric='accuracy' is not allowed: metric must be one of max_ae_u, rel_l2_u",
         ),
-        (lambda: stats.summary(both_k(), "seed"), "metric='seed'"),
+        (lambda: paired.summary_table(both_k(), "seed"), "metric='seed'"),
         (
-            lambda: stats.summary(both_k().assign(lr=1e-3, seconds=2.0), "lr"),
+            lambda: paired.summary_table(both_k().assign(lr=1e-3, seconds=2.0), "lr"),
             "metric='lr' is not allowed: metric must be one of max_ae_u, rel_l2_u",
         ),
         (
-            lambda: stats.paired(both_k().drop(columns="gate"), "max_ae_u"),
+            lambda: paired.paired(both_k().drop(columns="gate"), "max_ae_u"),
             "columns lambda_ic, loss, model, k, gate, seed, status",
         ),
-        (lambda: stats.summary(pd.concat([both_k(), both_k()]), "max_ae_u"), "once"),
+        (lambda: paired.summary_table(pd.concat([both_k(), both_k()]), "max_ae_u"), "once"),
         (
-            lambda: stats.summary(both_k().assign(status="done"), "max_ae_u"),
+            lambda: paired.summary_table(both_k().assign(status="done"), "max_ae_u"),
             "status=['done'] is not allowed",
         ),
         (
-            lambda: stats.summary(both_k().assign(max_ae_u=np.nan), "max_ae_u"),
+            lambda: paired.summary_table(both_k().assign(max_ae_u=np.nan), "max_ae_u"),
             "finite in every run that is ok",
         ),
         (
-            lambda: stats.gate_tests(both_k(), ks=(20, 61)),
+            lambda: paired.gate_tests(both_k(), ks=(20, 61)),
             "ks=(20, 61) is not allowed: ks must be out of [20.0, 60.0]",
         ),
         (
-            lambda: stats.effect_sizes(both_k(), effects=["cohen_d"]),
+            lambda: paired.effect_sizes(both_k(), effects=["cohen_d"]),
             "effects=['cohen_d'] is not allowed: effects must be out of median_difference",
         ),
-        (lambda: stats.wilcoxon_row([1, 2], [1]), "shapes ((2,), (1,))"),
+        (lambda: paired.wilcoxon_row([1, 2], [1]), "shapes ((2,), (1,))"),
         (
-            lambda: stats.holm([0.1, 1.2]),
+            lambda: paired.holm([0.1, 1.2]),
             "p_values=[0.1, 1.2] is not allowed: p_values must be numbers from 0 to 1",
         ),
-        (lambda: stats.beside_published(both_k()), "what gate_tests gives"),
+        (lambda: published.beside_published(both_k()), "what gate_tests gives"),
         (
-            lambda: stats.beside_published(stats.gate_tests(both_k().assign(model="fixed"))),
+            lambda: published.beside_published(paired.gate_tests(both_k().assign(model="fixed"))),
             "adaptive alone",
         ),
     ],
@@ -475,9 +482,9 @@ def test_a_crossover_is_a_change_between_decided_neighbours():
             "winner": winners,
         }
     )
-    row = stats.crossovers(tests).iloc[0]
+    row = paired.count_crossovers(tests).iloc[0]
     assert row.tolist() == [8, 6, 2]
-    other = stats.crossovers(
+    other = paired.count_crossovers(
         pd.concat([tests, tests.assign(metric="max_ae_u", winner="linear")])
     )  # does not go on from one metric to the next
     assert other["crossovers"].tolist() == [0, 2]

@@ -18,13 +18,13 @@ from test_records import essence
 from tqdm import tqdm
 
 from pinnlib import GATES, MLP, MODELS, Gate, RunSpec
-from pinnlib.cluster import cluster, on_cluster
+from pinnlib.explorer.runs import RunLibrary
 from pinnlib.jets import Jet
-from pinnlib.journal import Journal
-from pinnlib.pace import Pace
 from pinnlib.paths import ROOT
-from pinnlib.shelf import Shelf
-from pinnlib.sweep import FIRST, SweepError, _bar, _in_order, sweep
+from pinnlib.runs.executors import cluster, on_cluster
+from pinnlib.runs.store import Store
+from pinnlib.runs.sweep import FIRST, SweepError, _bar, _in_order, sweep
+from pinnlib.runs.timing import TimeEstimate
 from pinnlib.training import batches
 
 SPECS = [
@@ -35,7 +35,7 @@ SPECS = [
     for s in range(3)
 ]
 CODE = """
-import sys; from pathlib import Path; from test_sweep import SPECS; from pinnlib.sweep import sweep
+import sys; from pathlib import Path; from test_sweep import SPECS; from pinnlib.runs.sweep import sweep
 if __name__ == "__main__":
     print(sweep(SPECS, Path(sys.argv[1]), workers=int(sys.argv[2])))
 """
@@ -45,7 +45,7 @@ if __name__ == "__main__":
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
     sweep(SPECS, folder, workers=1)
-    return essence(Journal(folder).load())
+    return essence(Store(folder).load())
 
 
 @contextlib.contextmanager
@@ -106,11 +106,11 @@ def test_kill_minus_nine_and_resume(tmp_path, undisturbed, workers):
     with started(tmp_path, folder, workers) as process:
         wait_for_records(folder, process)
         os.killpg(process.pid, signal.SIGKILL)
-    kept = len(Journal(folder).scan()[0])
+    kept = len(Store(folder).scan()[0])
     assert 0 < kept < len(SPECS)
     report = sweep(SPECS, folder, workers=workers)
     assert report.trained == len(SPECS) - kept  # what was on disk is not trained again
-    assert essence(Journal(folder).load()) == undisturbed
+    assert essence(Store(folder).load()) == undisturbed
 
 
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path, undisturbed):
@@ -119,10 +119,12 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path, undisturbed):
         wait_for_records(folder, process)
         os.killpg(process.pid, signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-        assert process.returncode != 0 and "the same command goes on from here" in errors
+        assert process.returncode != 0
+        assert "the same command goes on from here" in errors
         assert nobody_is_left(process.pid)
-    records = Journal(folder).load()
-    assert records and all(undisturbed[key] == value for key, value in essence(records).items())
+    records = Store(folder).load()
+    assert records
+    assert all(undisturbed[key] == value for key, value in essence(records).items())
 
 
 @pytest.mark.parametrize(
@@ -158,12 +160,10 @@ def test_a_stop_while_workers_start_is_as_clean(tmp_path, send, later):
     time.sleep(later)
     send(process.pid)
     _, errors = process.communicate(timeout=60)
-    assert (
-        process.returncode == 130
-        and errors.endswith("stopped; the same command goes on from here\n")
-        and "Error" not in errors
-        and "Traceback" not in errors
-    )
+    assert process.returncode == 130
+    assert errors.endswith("stopped; the same command goes on from here\n")
+    assert "Error" not in errors
+    assert "Traceback" not in errors
     assert nobody_is_left(process.pid)
 
 
@@ -224,7 +224,7 @@ def test_a_real_scheduler_with_a_worker_killed_in_the_middle(tmp_path, undisturb
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     assert report.trained == len(SPECS)
-    assert essence(Journal(folder).load()) == undisturbed
+    assert essence(Store(folder).load()) == undisturbed
 
 
 @pytest.mark.parametrize("workers", [0, 0.5, -1, "two"])
@@ -243,7 +243,8 @@ def test_our_scheduler_and_workers_listen_on_loopback_only():
             for c in p.net_connections("inet")
             if c.status == psutil.CONN_LISTEN
         ]
-    assert listening and set(listening) <= {"127.0.0.1", "::1"}
+    assert listening
+    assert set(listening) <= {"127.0.0.1", "::1"}
 
 
 def test_a_closed_lid_does_not_count_as_the_death_of_workers():
@@ -264,7 +265,7 @@ def test_nobody_at_the_scheduler_is_said_plainly(tmp_path, monkeypatch):
 def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "from pathlib import Path\nfrom pinnlib import RunSpec\nfrom pinnlib.sweep import sweep\nsweep([RunSpec(steps=2, points=5, seed=s) for s in (0, 1)], Path(__file__).parent / 'mine', workers=2)\n"
+        "from pathlib import Path\nfrom pinnlib import RunSpec\nfrom pinnlib.runs.sweep import sweep\nsweep([RunSpec(steps=2, points=5, seed=s) for s in (0, 1)], Path(__file__).parent / 'mine', workers=2)\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
     assert done.stderr.strip().endswith('put the call under `if __name__ == "__main__":`')
@@ -290,20 +291,16 @@ def test_the_bar_counts_work_and_runs(tmp_path, capsys):
     sweep(specs[:1], tmp_path, workers=1)
     sweep(specs, tmp_path, workers=1, progress=True)
     first, *_, last = re.findall("[^\r]+", capsys.readouterr().err.strip())
-    assert (
-        first.startswith("0% of the work")
-        and "0 of 2 missing runs trained, 00:00 so far, less than two minutes left" in first
-    )
-    assert (
-        "100% of the work" in last
-        and "2 of 2 missing runs trained" in last
-        and last.endswith("nothing left")
-    )
+    assert first.startswith("0% of the work")
+    assert "0 of 2 missing runs trained, 00:00 so far, less than two minutes left" in first
+    assert "100% of the work" in last
+    assert "2 of 2 missing runs trained" in last
+    assert last.endswith("nothing left")
 
 
 def test_the_time_left_starts_at_the_pace_of_the_records_and_then_is_that_of_the_sweep(monkeypatch):
     todo = [RunSpec(seed=seed) for seed in range(6)]
-    pace = Pace(
+    pace = TimeEstimate(
         {"0": {"spec": {"model": "adaptive", "steps": 5000, "points": 2000}, "seconds": 3600.0}}
     )
     with _bar(todo, pace, 2, True) as reached:
@@ -313,15 +310,15 @@ def test_the_time_left_starts_at_the_pace_of_the_records_and_then_is_that_of_the
             bar, "start_t", bar.start_t - 7200
         )  # two hours went by: the work of one
         reached(todo[:2], 1)
-        assert (
-            bar.postfix[0] == 2
-            and bar.postfix[2] == f"about {2 * (7200 + 300) / (3600 + 300):.1f} hours"
-            and bar.n == 7200
-        )
+        assert bar.postfix[0] == 2
+        assert bar.postfix[2] == f"about {2 * (7200 + 300) / (3600 + 300):.1f} hours"
+        assert bar.n == 7200
         reached(todo[2:4], 0.5)
-        assert bar.postfix[0] == 2 and bar.n == 10800
+        assert bar.postfix[0] == 2
+        assert bar.n == 10800
         reached(todo[2:4], 0)  # its worker died
-        assert bar.postfix[0] == 2 and bar.n == 7200
+        assert bar.postfix[0] == 2
+        assert bar.n == 7200
 
 
 def test_workers_tell_how_far_they_are():
@@ -368,12 +365,11 @@ def test_runs_of_a_gate_whose_formula_was_changed_are_not_taken_for_its_own(tmp_
         SweepError, match="another formula"
     ):  # other runs of it would mix with those
         sweep(RunSpec(gate="own", steps=5, points=20, seed=1), tmp_path, workers=1)
-    shelf, spec = Shelf(tmp_path), RunSpec(gate="own", steps=5, points=20)
-    assert shelf.find(spec) is None and shelf.told(spec).startswith(
-        "Not on record with this formula: Train takes"
-    )
+    shelf, spec = RunLibrary(tmp_path), RunSpec(gate="own", steps=5, points=20)
+    assert shelf.find(spec) is None
+    assert shelf.told(spec).startswith("Not on record with this formula: Train takes")
     monkeypatch.setattr(
-        "pinnlib.sweep.NUMERICS", 1000
+        "pinnlib.runs.sweep.NUMERICS", 1000
     )  # a change of the library that is announced as such
     assert trained(2.0) == 0
 
@@ -399,7 +395,7 @@ def test_so_is_it_with_a_network_that_begins_otherwise_now(tmp_path, monkeypatch
 def test_the_first_batches_are_short_and_all_runs_are_in_some_batch():
     networks = [RunSpec(model="baseline", seed=seed) for seed in range(4)]
     specs = [*networks, *(RunSpec(seed=seed, k=k) for seed in range(20) for k in (20, 30, 60, 100))]
-    parts = _in_order(batches(specs, 2), Pace({}), 2)
+    parts = _in_order(batches(specs, 2), TimeEstimate({}), 2)
     assert [len(part) for part in parts] == [
         FIRST,
         FIRST,
@@ -408,7 +404,8 @@ def test_the_first_batches_are_short_and_all_runs_are_in_some_batch():
         32,
         2,
         2,
-    ] and parts[-2:] == [networks[:2], networks[2:]]
+    ]
+    assert parts[-2:] == [networks[:2], networks[2:]]
     assert sorted(spec.key for part in parts for spec in part) == sorted(spec.key for spec in specs)
 
 

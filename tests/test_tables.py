@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from IPython.core.formatters import DisplayFormatter
 
-from pinnlib import tables
-from pinnlib.output import Output
+from pinnlib.bundle import tables
+from pinnlib.bundle.output import Output
 
 FRAME = pd.DataFrame(
     {"n": [1, 2], "word": ["a", "<td>"], "told": ["1.5", "2e-3"], "either": ["", "3/4"]},
@@ -26,20 +26,20 @@ def alignments(html):
 
 def test_words_are_to_the_left_and_numbers_are_not_even_if_written_out():
     assert alignments(tables.html(FRAME)) == ["l.l.l"] * 4  # header, name of the index, two rows
-    assert tables.html(FRAME).replace(tables.LEFT, "").replace(
-        ' style="white-space: nowrap;"', ""
-    ) == FRAME._repr_html_() and tables.html(FRAME) == tables.html(FRAME.copy())
+    assert (
+        tables.html(FRAME).replace(tables.LEFT, "").replace(' style="white-space: nowrap;"', "")
+        == FRAME._repr_html_()
+    )
+    assert tables.html(FRAME) == tables.html(FRAME.copy())
 
 
 def test_long_heads_break_after_an_underscore_and_values_do_not():
     told = tables.html(pd.DataFrame({"p_one_sided": ["rel_l2_u"]}, index=["max_ae_u"])).replace(
         tables.LEFT, ""
     )
-    assert (
-        "<th>p_<wbr>one_<wbr>sided</th>" in told
-        and "rel_l2_u</td>" in told
-        and "<th>max_ae_u</th>" in told
-    )
+    assert "<th>p_<wbr>one_<wbr>sided</th>" in told
+    assert "rel_l2_u</td>" in told
+    assert "<th>max_ae_u</th>" in told
 
 
 def test_whole_numbers_have_no_point_and_powers_do_not_break():
@@ -48,15 +48,11 @@ def test_whole_numbers_have_no_point_and_powers_do_not_break():
         index=pd.MultiIndex.from_tuples([(20.0, "x"), (60.0, "y")], names=["k", None]),
     )
     told = tables.html(frame)
-    assert (
-        re.findall(r">([\d.]+|NaN)<", told) == ["10", "20", "20", "1", "0.5", "60", "2", "NaN"]
-        and told.count(tables.CENTRE) == 1
-    )
-    assert (
-        frame.columns[0] == ("a", 10.0)
-        and frame.iloc[0, 0] == 1.0
-        and frame.dtypes.iloc[0] == float
-    )  # the frame itself is as it was
+    assert re.findall(r">([\d.]+|NaN)<", told) == ["10", "20", "20", "1", "0.5", "60", "2", "NaN"]
+    assert told.count(tables.CENTRE) == 1
+    assert frame.columns[0] == ("a", 10.0)
+    assert frame.iloc[0, 0] == 1.0
+    assert frame.dtypes.iloc[0] == float
     assert '<td style="white-space: nowrap;">2.7e-05</td>' in tables.html(
         pd.DataFrame({"p": ["2.7e-05", "-0.1"]})
     )
@@ -78,9 +74,8 @@ def test_groups_of_words_have_their_head_in_the_middle():
     told = tables.html(
         pd.DataFrame([["a", "b"]], columns=pd.MultiIndex.from_product([["group"], ["x", "y"]]))
     )
-    assert (
-        f'<th colspan="2"{tables.CENTRE}>group</th>' in told and told.count(tables.LEFT) == 4
-    )  # two heads, two cells
+    assert f'<th colspan="2"{tables.CENTRE}>group</th>' in told
+    assert told.count(tables.LEFT) == 4
 
 
 def test_an_index_of_several_levels_is_written_once():

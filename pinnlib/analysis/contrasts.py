@@ -4,17 +4,14 @@ import numpy as np
 import pandas as pd
 from scipy import stats as scipy_stats
 
-from . import stats
-from .metrics import error_metrics
-from .named import check
-from .record import result_of
-from .reference import reference
+from pinnlib.analysis import paired
+from pinnlib.registry import validate
 
 
 def contrast(first, second):
     """Errors of the same seeds under two variants: n, median ratio second/first with bootstrap 95% interval, share of seeds that `first` wins, p."""
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    row = stats.wilcoxon_row(first, second)
+    row = paired.wilcoxon_row(first, second)
     log = np.log(second / first)
     if len(log) < 2 or not np.isfinite(log).all():
         return {
@@ -43,7 +40,7 @@ def contrasts(runs, pairs, column="gate", by=("k",), metric="rel_l2_u"):
     weigh more: a ratio that is clear in most seeds may have a p that is not, and the other way round. A pair that lacks a run has NaN. With n seeds p_raw is never below 2/2^n: five cannot reach 0.05.
     """
     known = set(runs[column])
-    check(
+    validate(
         "pairs",
         pairs,
         all(set(pair) <= known for pair in pairs),
@@ -60,13 +57,13 @@ def contrasts(runs, pairs, column="gate", by=("k",), metric="rel_l2_u"):
             for a, b in pairs
         ]
     table = pd.DataFrame(rows)
-    return table.assign(p_holm=stats.holm(table["p_raw"]))
+    return table.assign(p_holm=paired.holm(table["p_raw"]))
 
 
 def family(*tables, planned=0):
     """The same tables with Holm over all of them, and over as many more as were `planned`: one question, one family of tests."""
     p = np.concatenate([table["p_raw"] for table in tables])
-    adjusted = stats.holm([*p, *[np.nan] * (planned - len(p))])
+    adjusted = paired.holm([*p, *[np.nan] * (planned - len(p))])
     ends = np.cumsum([len(table) for table in tables])
     return [
         table.assign(p_holm=adjusted[end - len(table) : end]) for table, end in zip(tables, ends)
@@ -76,7 +73,7 @@ def family(*tables, planned=0):
 def preferred(under, metric="rel_l2_u"):
     """k × loss → the gate with the smallest median error, None where a run is missing; `under` has a table of runs per loss."""
     medians = {
-        loss: stats.summary(runs, metric).pivot(index="gate", columns="k", values="median")
+        loss: paired.summary_table(runs, metric).pivot(index="gate", columns="k", values="median")
         for loss, runs in under.items()
     }
     return pd.DataFrame({loss: smallest(table) for loss, table in medians.items()})
@@ -142,48 +139,17 @@ def regrets(runs, column="gate", by="k", metric="rel_l2_u", resamples=99_999):
 def lost(table):
     """Variant → how many of its contrasts it loses significantly after Holm."""
     worse = table["second"].where(table["ratio"] > 1, table["first"])[
-        (table["p_holm"] < stats.LEVEL) & (table["ratio"] != 1)
+        (table["p_holm"] < paired.LEVEL) & (table["ratio"] != 1)
     ]
     return worse.value_counts().reindex(
         pd.unique(table[["first", "second"]].values.ravel()), fill_value=0
     )
 
 
-def told(table):
+def ratio_texts(table):
     """The same as text: "1.52 [1.40, 1.60]*", the star for p after Holm below 0.05."""
-    star = np.where(table["p_holm"] < stats.LEVEL, "*", "")
+    star = np.where(table["p_holm"] < paired.LEVEL, "*", "")
     return [
         f"{ratio:.2f} [{low:.2f}, {high:.2f}]{s}"
         for (ratio, low, high), s in zip(table[["ratio", "low", "high"]].values, star)
     ]
-
-
-OWN = ("rel_l2_u", "own_rel_l2_u", "speed")
-
-
-def own_trajectory(spec, record):
-    """Errors of a run against the solution that starts with the velocity that the run itself has at 0, and that velocity."""
-    times = spec.reference.t
-    state = result_of(record).predict(times)
-    names = list(spec.dynamics.components)
-    velocity = tuple(float(state[f"{name}_t"].iloc[0]) for name in names)
-    own = reference(spec.dynamics, spec.initial_position, velocity, spec.horizon)
-    errors = error_metrics(spec.dynamics, state[names].to_numpy().T, own.q)
-    return {"own_rel_l2_u": errors["rel_l2_u"], "speed": float(np.linalg.norm(velocity))}
-
-
-def with_own_trajectory(specs, records):
-    """A table of runs with their own trajectories' errors beside those against the reference; NaN where a run is not ok, or missing."""
-    rows = []
-    for spec in specs:
-        record = records.get(spec.key, {"status": "missing"})
-        run = {name: getattr(spec, name) for name in ("gate", "k", "seed")} | {
-            "status": record["status"]
-        }
-        found = (
-            {"rel_l2_u": record["metrics"]["rel_l2_u"]} | own_trajectory(spec, record)
-            if record["status"] == "ok"
-            else {}
-        )
-        rows.append(dict.fromkeys(OWN, np.nan) | run | found)
-    return pd.DataFrame(rows)[["gate", "k", "seed", "status", *OWN]]

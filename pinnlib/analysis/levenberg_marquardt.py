@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import least_squares
 
-from . import ntk
-from .grids import FOUR_K
-from .named import check
-from .progress import progress_bar
-from .spec import RunSpec
-from .training import evaluate, initial_parameters
+from pinnlib.analysis import ntk
+from pinnlib.progress import progress_bar
+from pinnlib.registry import validate
+from pinnlib.training import evaluate, initial_parameters
 
 RUN = ["model", "gate", "k", "lambda_ic", "loss", "seed"]
 QUADRATURE = 400  # fixed times, midpoints of equal cells of (0, T]
@@ -43,8 +41,8 @@ def levenberg_marquardt(spec, rounds=6, evaluations=60):
     """
     t = (np.arange(QUADRATURE) + 0.5) * spec.horizon / QUADRATURE
     theta, used = initial_parameters(spec).double().numpy(), 0
-    most = len(spec.dynamics.components) * QUADRATURE
-    check("model", spec.model, len(theta) <= most, f"one with at most {most} parameters")
+    most = len(spec.system_object.components) * QUADRATURE
+    validate("model", spec.model, len(theta) <= most, f"one with at most {most} parameters")
     for _ in range(rounds):
         w = weights(spec, ntk.linearised(spec, theta, t)[1])
         at = lru_cache(maxsize=1)(
@@ -60,7 +58,7 @@ def levenberg_marquardt(spec, rounds=6, evaluations=60):
         yield theta, used
 
 
-def outcomes(
+def minimised_runs(
     specs, rounds=(6,), evaluations=60, known=None, keep=lambda table: None, progress=None
 ):
     """One row per run and number of rounds: the metrics of what Levenberg–Marquardt has found for the run by then, added to `known`, such a table.
@@ -91,36 +89,3 @@ def outcomes(
             )
             keep(table)
     return table
-
-
-def known(path, seeds, rounds):
-    """The table of `outcomes` at `path`, for so many seeds; refused if nothing in it went on for so many rounds."""
-    table = pd.read_csv(path).astype({"k": int})
-    there = sorted(set(table["rounds"]))
-    check(
-        "rounds",
-        rounds,
-        rounds in there,
-        f"one of {', '.join(map(str, there))}, which are in {path.name}, unless what is missing is trained",
-    )
-    return table[table["seed"] < seeds]
-
-
-def of_the_gate_study(seeds, rounds, evaluations, known=None, keep=lambda table: None):
-    """`outcomes` for notebook 06: both spectral trunks, the published gates, at most ten seeds; three of the adaptive go on for four times the rounds."""
-    cells = [
-        (model, gate, k)
-        for model in ("adaptive", "fixed")
-        for gate in ("exp", "linear")
-        for k in FOUR_K
-    ]
-    asked = [
-        RunSpec(model=model, gate=gate, k=k, seed=seed)
-        for model, gate, k in cells
-        for seed in range(min(seeds, 10))
-    ]
-    few = [spec for spec in asked if spec.model == "adaptive" and spec.seed < 3]
-    known = outcomes(few, (rounds, 2 * rounds, 4 * rounds), evaluations, known, keep)
-    return outcomes(
-        [spec for spec in asked if spec not in few], (rounds,), evaluations, known, keep
-    )

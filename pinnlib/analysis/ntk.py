@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from .named import check
+from pinnlib.registry import validate
 
 SINGLE = float(
     np.finfo(np.float32).eps
@@ -17,7 +17,7 @@ def linearised(spec, parameters, times, of="residual"):
     One row of parameters per time, so that one backward pass serves all times.
     """
     t = torch.from_numpy(np.array(times, dtype=float, ndmin=1))
-    check(
+    validate(
         "times",
         times,
         t.ndim == 1 and bool(torch.isfinite(t).all()),
@@ -46,7 +46,7 @@ def _rows(J):
     return J.reshape(-1, J.shape[-1])  # one per (component, time)
 
 
-def kernel(J):
+def residual_kernel(J):
     """K = J Jᵀ over all (component, time) pairs."""
     return _rows(J) @ _rows(J).T
 
@@ -56,7 +56,7 @@ def profile(J):
     return np.sqrt(np.square(J).sum(axis=(0, 2)))
 
 
-def spectrum(J):
+def eigenvalues(J):
     """Eigenvalues of K that can differ from zero, largest first: squared singular values of J, which keep twice the digits of K."""
     rows = torch.from_numpy(_rows(J))
     tall = rows.T if rows.shape[1] > rows.shape[0] else rows
@@ -69,14 +69,14 @@ def effective_rank(eigenvalues):
     return float(np.exp(-(share * np.log(share)).sum()))
 
 
-def summary(J, e, t):
+def kernel_summary(J, e, t):
     """Scalars of K on the times t, of residuals e.
 
     trace (per row); rank, over singular values above single precision, and condition number over it; effective rank; late_over_early, the
     root-mean-square norm of J_R in the later half of the times over that in the earlier; alignment eᵀKe/(λ₁ eᵀe), 1 if e is the leading
     mode; rate_late_over_early, the ratio between the halves of the rate eᵀKe/eᵀe at which K makes their residuals fall.
     """
-    values, norm = spectrum(J), profile(J)
+    values, norm = eigenvalues(J), profile(J)
     rank = int((values > values[0] * SINGLE**2).sum())
     early = t <= (t[0] + t[-1]) / 2
     return {
@@ -102,10 +102,10 @@ def measure(spec, parameters, times=GRID):
     """The scalars of K, those of the balanced kernel (`balanced_…`), and the share of every block of parameters in the trace (`share_…`)."""
     J, e = linearised(spec, parameters, times)
     weighted = {
-        f"balanced_{name}": value for name, value in summary(*balanced(J, e), times).items()
+        f"balanced_{name}": value for name, value in kernel_summary(*balanced(J, e), times).items()
     }
     return (
-        summary(J, e, times)
+        kernel_summary(J, e, times)
         | weighted
         | {f"share_{name}": value for name, value in shares(spec, J).items()}
     )

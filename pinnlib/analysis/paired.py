@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from .named import check
-from .paths import PUBLISHED
-from .spec import RunSpec
+from pinnlib.registry import validate
+from pinnlib.spec import RunSpec
 
 METRICS, STATUSES = ("max_ae_u", "rel_l2_u"), ("ok", "missing", "diverged", "failed")
 SETTING = ["lambda_ic", "loss", "model"]  # one family of tests
@@ -38,7 +37,7 @@ def t_interval(values):
 def _valued(frame, metric):
     """The runs with the metric as `value`, NaN where a run is not ok; refuses what is not one run per cell and seed."""
     run = [*CELL, "seed"]
-    check(
+    validate(
         "frame",
         list(frame),
         {*run, "status"} <= {*frame},
@@ -46,22 +45,22 @@ def _valued(frame, metric):
     )
     settings = {*run, *(field.name for field in dataclasses.fields(RunSpec)), "seconds", "numerics"}
     known = [c for c in frame.select_dtypes("number") if c not in settings]
-    check("metric", metric, metric in known, f"one of {', '.join(known)}")
-    check(
+    validate("metric", metric, metric in known, f"one of {', '.join(known)}")
+    validate(
         "status",
         sorted(set(frame["status"])),
         set(frame["status"]) <= set(STATUSES),
         f"out of {', '.join(STATUSES)}",
     )
     twice = frame[frame.duplicated(run)][run].to_dict("records")
-    check("frame", twice[:1], not twice, f"a table with each {', '.join(run)} once")
+    validate("frame", twice[:1], not twice, f"a table with each {', '.join(run)} once")
     value = frame[metric].where(frame["status"] == "ok")
     broken = frame[(frame["status"] == "ok") & ~np.isfinite(value)][run].to_dict("records")
-    check(metric, broken[:1], not broken, "finite in every run that is ok")
+    validate(metric, broken[:1], not broken, "finite in every run that is ok")
     return frame.assign(value=value)
 
 
-def summary(frame, metric, partial=False):
+def summary_table(frame, metric, partial=False):
     """Per cell: runs needed and how they ended, mean, t_interval's half-width, median; NaN where not all are ok (`partial`: over those)."""
     rows = []
     for cell, runs in _valued(frame, metric).groupby(CELL):
@@ -102,7 +101,7 @@ def known_by_k(pairs):
 def _pairs(frame, ks, metrics):
     pairs = pd.concat([paired(frame, metric) for metric in metrics], ignore_index=True)
     known = sorted(set(pairs.k))
-    check("ks", ks, ks is None or set(ks) <= set(known), f"out of {known}")
+    validate("ks", ks, ks is None or set(ks) <= set(known), f"out of {known}")
     return pairs if ks is None else pairs[pairs.k.isin(ks)]
 
 
@@ -110,7 +109,7 @@ def _samples(exp, linear, partial):
     """The errors of seeds that have both, or none if a seed lacks one and `partial` is not asked for; pairs there, pairs needed."""
     exp, linear = np.asarray(exp, dtype=float), np.asarray(linear, dtype=float)
     shapes = exp.shape, linear.shape
-    check(
+    validate(
         "exp, linear",
         f"shapes {shapes}",
         exp.ndim == 1 and shapes[0] == shapes[1],
@@ -158,7 +157,7 @@ def wilcoxon_row(exp, linear, partial=False):
 def holm(p_values):
     """Holm's adjusted p, max over j ≤ i of (m − j + 1)·p_(j), at most 1; a NaN stays NaN but counts in m: the test was planned."""
     p = np.asarray(p_values, dtype=float)
-    check(
+    validate(
         "p_values",
         list(p_values),
         p.ndim == 1 and (np.isnan(p) | ((p >= 0) & (p <= 1))).all(),
@@ -243,19 +242,19 @@ def gate_tests(frame, ks=(20, 60), metrics=METRICS, partial=False):
 
 def effect_sizes(frame, ks=(20, 60), metrics=METRICS, partial=False, effects=tuple(EFFECTS)):
     """How large, beside how sure: effect sizes with bootstrap 95% intervals; positive means that the exponential gate is better."""
-    check("effects", list(effects), set(effects) <= set(EFFECTS), f"out of {', '.join(EFFECTS)}")
+    validate("effects", list(effects), set(effects) <= set(EFFECTS), f"out of {', '.join(EFFECTS)}")
     return _estimates(
         _pairs(frame, ks, metrics), {name: EFFECTS[name] for name in effects}, partial
     )
 
 
-def every_k(frame):
+def tests_at_every_k(frame):
     """`gate_tests` at every k with the median log-ratio and its interval; exploratory: Holm over all k and metrics of a setting."""
     sizes = effect_sizes(frame, ks=None, effects=["median_log_ratio"]).drop(columns=["n", "needed"])
     return gate_tests(frame, ks=None).merge(sizes, on=TEST, validate="1:1")
 
 
-def crossovers(tests):
+def count_crossovers(tests):
     """Per setting and metric: k needed, k with a winner, and changes of winner from one k to the next where both have one."""
     by = [*SETTING, "metric"]
     won = tests["winner"].where(tests["winner"].isin(["exp", "linear"]))
@@ -307,39 +306,3 @@ def leave_one_out(frame, ks=(20, 60), metrics=METRICS, partial=False):
     return table.assign(
         **table[counts].where(whole["p_holm"].notna()).astype(dict.fromkeys(counts[:3], "Int64"))
     ).reset_index()
-
-
-def published():
-    """The published table of tests; a p that is printed only as "<1e-4" has `…_is_bound` True."""
-    return pd.read_csv(PUBLISHED / "table.csv")
-
-
-def beside_published(tests):
-    """Our tests of the adaptive model beside all eight published rows; <NA> where ours has no verdict."""
-    check(
-        "tests",
-        list(tests),
-        {*TEST, "winner", "p_holm", "mean_exp_low"} <= {*tests},
-        "what gate_tests gives",
-    )
-    check(
-        "model",
-        sorted(set(tests["model"])),
-        set(tests["model"]) == {"adaptive"},
-        "adaptive alone, as in the published table",
-    )
-    both = tests.merge(
-        published(), on=["lambda_ic", "k", "metric"], how="right", suffixes=("", "_published")
-    )
-    same = {
-        f"{m}_inside": both[f"{m}_published"].between(both[f"{m}_low"], both[f"{m}_high"])
-        for m in MEANS
-    }
-    same["same_winner"] = both.winner == both.winner_published
-    same["same_significance"] = (both.p_holm < LEVEL) == (both.p_holm_published < LEVEL)
-    return both.assign(
-        **{
-            name: column.astype("boolean").where(both.p_holm.notna())
-            for name, column in same.items()
-        }
-    )

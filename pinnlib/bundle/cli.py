@@ -14,11 +14,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from grids import STUDIES
-from manifest import report
-from paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
-
-sys.path.pop(0)  # this folder: from here on its modules are those of the package
+from pinnlib.bundle.staleness import report
+from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
+from pinnlib.runs.studies import STUDIES
 
 NUMBERS = sorted(path.name[:2] for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
 OF_THE_STATISTICS = (
@@ -245,10 +243,10 @@ def understood(verb, arguments):
 
 
 def reproduce(options):
-    from pinnlib import pipeline
-    from pinnlib.manifest import SAVED, committed
-    from pinnlib.numerics import machine
-    from pinnlib.pdf import build_pdf
+    from pinnlib.bundle import pipeline
+    from pinnlib.bundle.pdf import build_pdf
+    from pinnlib.bundle.staleness import SAVED, committed
+    from pinnlib.runs.provenance import machine
 
     asked = {name: getattr(options, name) for name in ("output", "workers", "scheduler")}
     steps = pipeline.plan(options.profile, options.only, options.fresh, options.study, **asked)
@@ -271,11 +269,10 @@ def reproduce(options):
 
 
 def run_sweep(options):
-    from pinnlib.grids import specs_of
-    from pinnlib.journal import Journal
-    from pinnlib.pace import Pace
-    from pinnlib.record import mixed_versions
-    from pinnlib.sweep import export, missing, sweep
+    from pinnlib.runs.store import Store
+    from pinnlib.runs.sweep import missing, sweep
+    from pinnlib.runs.table import export, mixed_versions, specs_of
+    from pinnlib.runs.timing import TimeEstimate
 
     wanted = {
         study: [s for s in specs_of(study) if not options.model or s.model in options.model]
@@ -283,10 +280,10 @@ def run_sweep(options):
     }
     asked = options.study or STUDIES
     specs = list(dict.fromkeys(spec for study in asked for spec in wanted[study]))
-    records = Journal(options.records).load()
+    records = Store(options.records).load()
     todo = missing(specs, records, options.older)
     elsewhere = bool(options.scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS"))
-    told = f"{len(todo)} of {len(specs)} distinct runs to train: {Pace(records).told(todo, options.workers, elsewhere)}"
+    told = f"{len(todo)} of {len(specs)} distinct runs to train: {TimeEstimate(records).told(todo, options.workers, elsewhere)}"
     if options.dry_run:
         print(f"{'study':<14} missing of needed")
         for study, part in wanted.items():
@@ -310,13 +307,13 @@ def run_sweep(options):
 
 
 def run_audit(options):
-    from pinnlib.audit import VERDICTS, audit
-    from pinnlib.journal import Journal
-    from pinnlib.numerics import fingerprint, kinds, machine
+    from pinnlib.runs.audit import VERDICTS, audit
+    from pinnlib.runs.provenance import fingerprint, kinds, machine
+    from pinnlib.runs.store import Store
 
     found = audit(options.sample, options.model, options.seed, options.records, options.here)
     made = Counter(
-        record["made"]["fingerprint"] for record in Journal(options.records).load().values()
+        record["made"]["fingerprint"] for record in Store(options.records).load().values()
     )
     for kind, count in made.most_common():
         print(
@@ -335,11 +332,11 @@ def run_audit(options):
 
 def do(verb, options):
     """The exit code of a verb that needs the library."""
-    from pinnlib.named import Told
+    from pinnlib.registry import UserError
 
     try:
         return {"reproduce": reproduce, "sweep": run_sweep, "audit": run_audit}[verb](options)
-    except (Told, ValueError) as error:
+    except (UserError, ValueError) as error:
         print(f"run_all.sh: {str(error).replace(f'{ROOT}/', '')}", file=sys.stderr)
         return 2
 
@@ -371,7 +368,3 @@ def main(verb, *arguments):
         }
         print(f"run_all.sh: stopped{then.get(verb, '')}", file=sys.stderr)
         return 130
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

@@ -9,12 +9,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from .journal import Journal
-from .manifest import digest, relative
-from .named import Told, check, is_number
-from .numerics import commit
-from .paths import NOTEBOOKS, RECORDS, ROOT
-from .tables import show, words_left
+from pinnlib.bundle.staleness import digest, relative
+from pinnlib.bundle.tables import show, words_left
+from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT
+from pinnlib.registry import UserError, is_number, validate
+from pinnlib.runs.provenance import commit
+from pinnlib.runs.store import Store
 
 DIGITS = "%.10g"  # the last of sixteen depend on the vector units of the processor
 
@@ -46,9 +46,9 @@ class Output:
     def load(self, specs):
         """The records, declared as read; at least one of the specs must be among them."""
         self.reads(self.records)
-        records = Journal(self.records).load()
+        records = Store(self.records).load()
         if not any(spec.key in records for spec in specs):
-            raise Told(
+            raise UserError(
                 f"none of the {len(specs)} runs that this notebook asks for is on record in {relative(self.records)}: other seeds, steps or studies have to be trained first"
             )
         return records
@@ -136,5 +136,5 @@ def _quoted(value):
     if pd.isna(value) or value == "":
         return "open"
     value = value.item() if isinstance(value, np.generic) else value
-    check("value", value, isinstance(value, str) or is_number(value), "text or a finite number")
+    validate("value", value, isinstance(value, str) or is_number(value), "text or a finite number")
     return float(DIGITS % value) if isinstance(value, float) else value

@@ -7,11 +7,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from . import manifest
-from .manifest import digest, relative
-from .named import Told
-from .numerics import commit
-from .paths import ROOT
+from pinnlib.bundle import staleness
+from pinnlib.bundle.staleness import digest, relative
+from pinnlib.paths import ROOT
+from pinnlib.registry import UserError
+from pinnlib.runs.provenance import commit
 
 PAPER, PLACE = ROOT / "paper", ROOT / "build" / "pdf"
 INSTALL = [
@@ -30,7 +30,7 @@ STILL = {
 }  # no clock, no cut line
 
 
-class PdfError(Told):
+class PdfError(UserError):
     """LaTeX failed; the message is its first complaint."""
 
 
@@ -108,9 +108,9 @@ def _record():
         for part, paths in parts.items()
     }
     text = json.dumps(
-        {"notebook": manifest.PAPER, "parameters": {}, "commit": commit()} | told, indent=1
+        {"notebook": staleness.PAPER, "parameters": {}, "commit": commit()} | told, indent=1
     )
-    (ROOT / "data" / "provenance" / f"{manifest.PAPER}.json").write_text(text + "\n")
+    (ROOT / "data" / "provenance" / f"{staleness.PAPER}.json").write_text(text + "\n")
 
 
 def build_pdf(profile, fresh):

@@ -12,11 +12,11 @@ from nbclient.exceptions import DeadKernelError
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from papermill.exceptions import PapermillExecutionError
 
-from .manifest import relative
-from .named import Told, check
-from .page import page
-from .paths import NOTEBOOKS, ROOT
-from .progress import HEADLESS
+from pinnlib.bundle.html import page
+from pinnlib.bundle.staleness import relative
+from pinnlib.paths import NOTEBOOKS, ROOT
+from pinnlib.progress import HEADLESS
+from pinnlib.registry import UserError, validate
 
 # Profile → parameters for every notebook that has them. "paper" is the notebooks' own defaults.
 PROFILES = {
@@ -44,7 +44,7 @@ KERNEL = [
 FRESH = {"output": "build/fresh", "train_missing": True}
 
 
-class PipelineError(Told):
+class PipelineError(UserError):
     """A notebook failed or was given parameters that it does not have."""
 
 
@@ -52,7 +52,7 @@ def numbered(only=()):
     """The numbered notebooks, in order; `only` picks some by number."""
     found = {path.name[:2]: path for path in sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))}
     for number in only:
-        check("only", number, number in found, f"one of {', '.join(found)}")
+        validate("only", number, number in found, f"one of {', '.join(found)}")
     return [path for number, path in found.items() if not only or number in only]
 
 
@@ -68,7 +68,7 @@ def check_parameters(notebook, given):
     """Refuse a name that the notebook does not have, or a value of another type than its default's."""
     own = own_parameters(notebook)
     for name, value in given.items():
-        check(
+        validate(
             name, value, name in own, f"a parameter of {notebook.stem}, which has {', '.join(own)}"
         )
         default, number = own[name], (int, float)
@@ -77,12 +77,12 @@ def check_parameters(notebook, given):
             or default is None
             or (type(default) is float and isinstance(value, number))
         )
-        check(name, value, same, f"of the type of its default {default!r} in {notebook.stem}")
+        validate(name, value, same, f"of the type of its default {default!r} in {notebook.stem}")
 
 
 def plan(profile="paper", only=(), fresh=False, study=None, **options):
     """[(notebook, parameters)] for a call of ./run_all.sh, checked; an option must mean something to at least one notebook."""
-    check("profile", profile, profile in PROFILES, f"one of {', '.join(PROFILES)}")
+    validate("profile", profile, profile in PROFILES, f"one of {', '.join(PROFILES)}")
     shared = PROFILES[profile] | (FRESH if fresh else {})
     trains = shared.get("train_missing", False)
     asked = {name: value for name, value in options.items() if value is not None} | (
@@ -98,7 +98,7 @@ def plan(profile="paper", only=(), fresh=False, study=None, **options):
         check_parameters(notebook, given)
         steps.append((notebook, given))
     for name, value in asked.items():
-        check(
+        validate(
             name,
             value,
             any(name in given for _, given in steps),
@@ -171,7 +171,7 @@ def save_back(done):
         os.replace(f"{notebook}.new", notebook)
 
 
-def beside_published(done):
+def published_comparison(done):
     """The published tests beside ours, as text, if the notebook of statistics is among those done: those that are complete, if none, under the loss of the text."""
     for notebook, _, parameters, _ in done:
         if notebook.stem == "03_statistics":
@@ -221,7 +221,7 @@ def summary(done, pdf):
         )
     return "\n".join(
         [
-            beside_published(done),
+            published_comparison(done),
             *lines,
             f"PDF: {pdf}",
             f"total {sum(seconds for *_, seconds in done):.0f} s",

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAPER = "paper"  # the manifest of the PDF
 SAVED = "data/provenance/saved.json"  # on which kind of machine the results were last made as a whole to be committed
 

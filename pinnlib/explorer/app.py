@@ -11,18 +11,18 @@ from pathlib import Path
 import ipywidgets as widgets
 import pandas as pd
 
-from .cloud import Cloud
-from .figures import SPARE_GATES, SPARE_MODELS
-from .gates import GATES
-from .losses import LOSSES
-from .models import MODELS
-from .named import check, is_number, lookup, real_fields
-from .paths import RECORDS
-from .portrait import label, portrait
-from .progress import HEADLESS
-from .shelf import Shelf
-from .spec import RunSpec
-from .training import train_batch
+from pinnlib.explorer.portrait import label, portrait
+from pinnlib.explorer.runs import RunLibrary
+from pinnlib.explorer.scatter import Scatter
+from pinnlib.gates import GATES
+from pinnlib.losses import LOSSES
+from pinnlib.models import MODELS
+from pinnlib.paths import RECORDS
+from pinnlib.progress import HEADLESS
+from pinnlib.registry import is_number, lookup, real_fields, validate
+from pinnlib.spec import RunSpec
+from pinnlib.style.figures import SPARE_GATES, SPARE_MODELS
+from pinnlib.training import train_batch
 
 SETTINGS = (
     "model",
@@ -60,16 +60,16 @@ class Explorer:
     """
 
     def __init__(self, folder=RECORDS, beside=ALONE, **settings):
-        check(
+        validate(
             "folder",
             str(folder),
             any(Path(folder).glob("*.jsonl")),
             "a folder with records of runs",
         )
         beside = beside if beside == ALONE else str(lookup("beside", GATES, beside))
-        self.start, self.shelf, self.thread, self._todo = (
+        self.start, self.runs, self.thread, self._todo = (
             RunSpec(**settings),
-            Shelf(folder),
+            RunLibrary(folder),
             None,
             [],
         )
@@ -105,7 +105,7 @@ class Explorer:
         self.progress = widgets.IntProgress(
             max=self.start.steps, layout=widgets.Layout(width="160px")
         )
-        self.cloud = Cloud(self._open, self._changed)
+        self.scatter = Scatter(self._open, self._changed)
         self._compose()
         self.select(self.start)
 
@@ -123,7 +123,7 @@ class Explorer:
             layout=widgets.Layout(grid_template_columns="repeat(auto-fill, 285px)")
         )
         self.tabs = widgets.Tab(
-            [self.picture, self.cloud.box], titles=("this run", "all runs against k")
+            [self.picture, self.scatter.box], titles=("this run", "all runs against k")
         )
         self.tabs.observe(self._changed, "selected_index")
         self.box = widgets.VBox(
@@ -151,7 +151,7 @@ class Explorer:
 
     def select(self, spec):
         """Set all controls to a run and show it."""
-        check("spec", spec, isinstance(spec, RunSpec), "a RunSpec")
+        validate("spec", spec, isinstance(spec, RunSpec), "a RunSpec")
         self._quiet, self.start = True, spec
         for name in SETTINGS:
             control, value = self.controls[name], getattr(spec, name)
@@ -160,8 +160,8 @@ class Explorer:
             elif value not in control.options:
                 control.options = (*control.options, value)
             control.value = value
-        self.controls["gate"].value = spec.gating.name
-        self._offer(spec.gating)
+        self.controls["gate"].value = spec.gate_object.name
+        self._offer(spec.gate_object)
         self._quiet = False
         self.show()
 
@@ -218,22 +218,22 @@ class Explorer:
                     [*dict.fromkeys(names)]
                     for names in ((specs[0].model, *MODELS), (*(s.gate for s in specs), *GATES))
                 )
-                self.cloud.draw(
-                    self.shelf.like(
+                self.scatter.draw(
+                    self.runs.like(
                         specs[0], models[: len(SPARE_MODELS)], gates[: len(SPARE_GATES)]
                     ),
                     [s.key for s in specs],
                 )
             else:
-                runs = [run for run in map(self.shelf.find, specs) if run is not None]
+                runs = [run for run in map(self.runs.find, specs) if run is not None]
                 self.picture.value = portrait(runs, specs[0])._repr_png_()
             self.train.disabled, self.cancel.disabled = (
-                self.training or all(map(self.shelf.whole, specs)),
+                self.training or all(map(self.runs.whole, specs)),
                 not self.training,
             )
             self.progress.layout.display = "flex" if self.training else "none"
             told = [
-                "Being trained." if self.training and s in self._todo else self.shelf.told(s)
+                "Being trained." if self.training and s in self._todo else self.runs.told(s)
                 for s in specs
             ]
             told = (
@@ -245,7 +245,7 @@ class Explorer:
 
     def train_now(self):
         """Train what is shown and not there yet, in a thread of its own; one training at a time."""
-        todo = [spec for spec in self.shown if not self.shelf.whole(spec)]
+        todo = [spec for spec in self.shown if not self.runs.whole(spec)]
         if todo and not self.training:
             self._todo = todo
             self._stop.clear()
@@ -264,7 +264,7 @@ class Explorer:
     def _work(self, todo):
         try:
             for spec in todo:
-                (self.shelf.live[spec],) = train_batch([spec], advance=self._advance)
+                (self.runs.live[spec],) = train_batch([spec], advance=self._advance)
             said = self._said.replace("Training", "Finished:")
         except Cancelled:
             said = "Cancelled."
@@ -286,12 +286,12 @@ class Explorer:
         self.tabs.selected_index = 0
 
     def _repr_mimebundle_(self, **_):
-        run = self.shelf.find(self.spec)
+        run = self.runs.find(self.spec)
         numbers = (
             "" if run is None else "\n" + pd.Series(run.metrics).astype(float).round(4).to_string()
         )
         still = {
-            "text/plain": self.shelf.told(self.spec) + numbers,
+            "text/plain": self.runs.told(self.spec) + numbers,
             "image/png": base64.b64encode(self.picture.value).decode(),
         }
         return (

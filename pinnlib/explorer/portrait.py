@@ -7,13 +7,13 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from .figures import METRICS, RED, STIFFNESS, log_axis, shades, styles
-from .metrics import state_error
-from .models import Trunk
-from .named import check
-from .ntk import jacobian, profile
-from .spec import RunSpec
-from .training import Result, initial_parameters, predict
+from pinnlib.analysis.ntk import jacobian, profile
+from pinnlib.metrics import state_error
+from pinnlib.models import Trunk
+from pinnlib.registry import validate
+from pinnlib.spec import RunSpec
+from pinnlib.style.figures import METRICS, RED, STIFFNESS, log_axis, shades, styles
+from pinnlib.training import Result, initial_parameters, predict
 
 WIDTH, ROW, COLUMNS = 9.0, 1.9, 4  # inches, inches, panels in a row
 LEFT, BELOW = 0.6, 0.46  # inches beside and below an axis, for its labels
@@ -54,21 +54,21 @@ def _sheet(count, top=0.15):
 
 def problem(spec):
     """What a network is to find: the reference path, its start (dot), and the components against time."""
-    figure, (path, *states) = _sheet(1 + len(spec.dynamics.components))
+    figure, (path, *states) = _sheet(1 + len(spec.system_object.components))
     _reference(spec, path, states)
     return figure
 
 
 def before_training(spec, gates=("exp", "linear"), seeds=5):
     """The gates, the output of untrained networks, and what each gate makes of it: whatever the network, the start is the same."""
-    name, n = spec.dynamics.components[-1], len(spec.dynamics.components)
+    name, n = spec.system_object.components[-1], len(spec.system_object.components)
     t, start = torch.linspace(0, spec.horizon, 400, dtype=torch.float64), spec.initial_position[-1]
     colours = shades(range(seeds))
     figure, (left, free, *gated) = _sheet(2 + len(gates), top=0.25)
     for (model, gate), look in styles([spec.model], gates).items():
         left.plot(
             t,
-            dataclasses.replace(spec, gate=gate).gating.jet(t).value,
+            dataclasses.replace(spec, gate=gate).gate_object.jet(t).value,
             **look | {"marker": None, "color": "black"},
             label=gate,
         )
@@ -115,15 +115,17 @@ def portrait(runs, problem=None):
     A Result without parameters (a network's record) shows its learning curve only.
     """
     runs = [runs] if isinstance(runs, Result) else list(runs)
-    check(
+    validate(
         "runs", runs, runs or problem is not None, "at least one Result, unless a problem is given"
     )
     specs = [run.spec for run in runs] or [problem]
-    names = specs[0].dynamics.components
+    names = specs[0].system_object.components
     figure, (path, *states, error, residual, sensitivity, frequencies, learning) = _sheet(
         6 + len(names), top=0.42
     )
-    for spec in {(s.dynamics, s.initial_position, s.initial_velocity): s for s in specs}.values():
+    for spec in {
+        (s.system_object, s.initial_position, s.initial_velocity): s for s in specs
+    }.values():
         _reference(spec, path, states)
     looks = _looks(specs, problem or specs[0])
     for run, look in zip(runs, looks):
@@ -162,14 +164,14 @@ def _units(names, per=""):
 
 
 def _reference(spec, path, states):
-    ref, axes = spec.reference, spec.dynamics.path(spec.reference.q, spec.reference.v)
+    ref, axes = spec.reference, spec.system_object.path(spec.reference.q, spec.reference.v)
     path.plot(*axes.values(), **REFERENCE, label="reference")
     path.plot(*(axis[0] for axis in axes.values()), "o", color="black", zorder=3)
     path.set(**dict(zip(("xlabel", "ylabel"), axes)))
     path.locator_params(nbins=5)
     if len({name.partition("[")[2] for name in axes} - {""}) == 1:  # one unit: true to scale
         path.set_aspect("equal", adjustable="datalim")
-    for axis, name, q in zip(states, spec.dynamics.components, ref.q):
+    for axis, name, q in zip(states, spec.system_object.components, ref.q):
         axis.plot(ref.t, q, **REFERENCE)
         axis.set(xlabel=TIME, xlim=(0, spec.horizon), ylabel=LABELS.get(name, name))
 
@@ -187,7 +189,7 @@ def _looks(specs, first):
 
 
 def _motion(run, look, path, states, error, residual, sensitivity, frequencies):
-    spec, ref, system = run.spec, run.spec.reference, run.spec.dynamics
+    spec, ref, system = run.spec, run.spec.reference, run.spec.system_object
     table = run.predict(ref.t)
     q, v, r = (
         table[[form.format(name) for name in system.components]].to_numpy().T

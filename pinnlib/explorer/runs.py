@@ -4,23 +4,23 @@ import dataclasses
 
 import pandas as pd
 
-from .figures import METRICS
-from .journal import Journal
-from .pace import Pace
-from .paths import RECORDS
-from .record import result_of, same_formulas
-from .spec import RunSpec
-from .training import Result
+from pinnlib.paths import RECORDS
+from pinnlib.runs.record import result_of, same_formulas
+from pinnlib.runs.store import Store
+from pinnlib.runs.timing import TimeEstimate
+from pinnlib.spec import RunSpec
+from pinnlib.style.figures import METRICS
+from pinnlib.training import Result
 
 VARIED = ("model", "gate", "k", "seed")  # what differs between the runs of one error-against-k view
 
 
-class Shelf:
+class RunLibrary:
     """Runs by specification; `live` is where a session puts what it trains."""
 
     def __init__(self, folder=RECORDS):
-        self.records, self.live = Journal(folder).load(), {}
-        self.pace = Pace(self.records)
+        self.records, self.live = Store(folder).load(), {}
+        self.pace = TimeEstimate(self.records)
         self._specs = {key: RunSpec(**record["spec"]) for key, record in self.records.items()}
 
     def find(self, spec):

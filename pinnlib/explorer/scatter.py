@@ -5,14 +5,14 @@ import numpy as np
 from ipympl.backend_nbagg import Canvas, FigureManager
 from matplotlib.figure import Figure
 
-from .figures import METRICS
-from .portrait import against_k
+from pinnlib.explorer.portrait import against_k
+from pinnlib.style.figures import METRICS
 
 SIZE = (8.4, 4.2)  # inches: 840 pixels fit beside an open sidebar
 REACH = 15  # pixels: how near to a point a click must be
 
 
-class Cloud:
+class Scatter:
     """`box` is the widget; `opened` is called with the RunSpec of the point that is clicked, `changed` when another metric is chosen."""
 
     def __init__(self, opened, changed):
@@ -36,7 +36,7 @@ class Cloud:
         self.box = widgets.VBox([self.metric, self.canvas])
 
     def draw(self, frame, chosen):
-        """Show the runs of a frame as `Shelf.like` gives it, those with the chosen keys ringed."""
+        """Show the runs of a frame as `RunLibrary.like` gives it, those with the chosen keys ringed."""
         self.canvas.figure.clear()
         axis, self.frame = self.canvas.figure.subplots(), frame
         if len(frame):

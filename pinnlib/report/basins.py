@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from .metrics import error_metrics
-from .record import result_of
-from .spec import RunSpec
-from .stats import CELL
+from pinnlib.analysis.paired import CELL
+from pinnlib.metrics import error_metrics
+from pinnlib.runs.record import result_of
+from pinnlib.spec import RunSpec
 
 LIMITS = {
     "near": 0.15,
@@ -99,7 +99,7 @@ def standing_still(k):
             np.zeros_like(spec.reference.t),
         ]
     )
-    return error_metrics(spec.dynamics, q, spec.reference.q)["rel_l2_u"]
+    return error_metrics(spec.system_object, q, spec.reference.q)["rel_l2_u"]
 
 
 def networks(runs):

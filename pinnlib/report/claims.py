@@ -4,9 +4,9 @@ from functools import partial
 
 import pandas as pd
 
-from . import stats
-from .evidence import VERDICTS, Claim, Finding, NotTestable
-from .findings import (
+from pinnlib.report import published
+from pinnlib.report.evidence import VERDICTS, Claim, Finding, NotTestable
+from pinnlib.report.findings import (
     baseline_sensitivity,
     crossovers,
     every_seed_at_60,
@@ -18,13 +18,13 @@ from .findings import (
     told_row,
     transitional,
 )
-from .identities import (
+from pinnlib.report.identities import (
     admissible,
     frequencies,
     function_class,
     initial_state,
     jacobian_growth,
-    kernel,
+    kernel_properties,
     parameter_counts,
     product_rule,
     residual_dynamics,
@@ -35,7 +35,7 @@ from .identities import (
 
 def _published_rows():
     rule = "reproduced: same winner by median and same significance after Holm at 0.05 (means are told beside); partly: one of the two"
-    for row in stats.published().itertuples(index=False):
+    for row in published.published().itertuples(index=False):
         where, name = (
             "Appendix A.1, table",
             f"row-{row.lambda_ic}-{row.k}-{row.metric.split('_')[0]}",
@@ -125,7 +125,7 @@ CLAIMS = (
         "Section 2.1",
         "The residual kernel is symmetric, positive semidefinite and of no higher rank than there are parameters",
         "symmetric to 1e-10, eigenvalues above -1e-12 of the largest, rank counted at 1e-10; 120 times, k = 20, seed 0",
-        kernel,
+        kernel_properties,
         "by construction",
     ),
     Claim(
@@ -237,7 +237,7 @@ CLAIMS = (
 )
 
 
-def evaluate(evidence, claims=CLAIMS):
+def evaluate_claims(evidence, claims=CLAIMS):
     """One row per claim: id, kind, where, wording, rule, published, ours, interval, verdict, reason."""
     rows = []
     for claim in claims:
@@ -267,7 +267,7 @@ def evaluate(evidence, claims=CLAIMS):
     return pd.DataFrame(rows, columns=columns)
 
 
-def counts(ledger):
+def verdict_counts(ledger):
     """Name → how many claims have each verdict, how many exact and other ones are reproduced, and how many rows of the table of tests."""
     reproduced, exact, row = (
         ledger["verdict"] == "reproduced",
@@ -285,7 +285,7 @@ def counts(ledger):
     return found | {"rows_total": int(row.sum()), "rows_reproduced": int(reproduced[row].sum())}
 
 
-def outcomes(ledger):
+def claim_numbers(ledger):
     """claim_<id>_verdict and claim_<id>_ours (or why there is none), of every claim but the rows of the table of tests."""
     found = {}
     for row in ledger[ledger["kind"] != "statistical"].itertuples():

@@ -3,16 +3,16 @@
 import numpy as np
 import pandas as pd
 
-from .figures import FULL, GATE_COLOURS, PURPLE, panels, styles
-from .grids import STUDIES, runs_of
-from .spec import RunSpec
+from pinnlib.runs.table import runs_of, specs_of
+from pinnlib.spec import RunSpec
+from pinnlib.style.figures import FULL, GATE_COLOURS, PURPLE, panels, styles
 
 
-def coverage(studies, records, seeds=None, steps=RunSpec.steps):
+def coverage_table(studies, records, seeds=None, steps=RunSpec.steps):
     """study × λ × model × gate → one column per k: runs done of runs needed, "20/20"; diverged runs are done, failed ones are not."""
     rows = []
     for study in studies:
-        frame = runs_of(STUDIES[study].specs(seeds, steps), records)
+        frame = runs_of(specs_of(study, seeds=seeds, steps=steps), records)
         done = frame["status"].isin(["ok", "diverged"])
         cells = (
             frame.assign(study=study, done=done)
@@ -29,7 +29,7 @@ def coverage(studies, records, seeds=None, steps=RunSpec.steps):
 def totals(studies, records, seeds=None, steps=RunSpec.steps):
     """study → needed, ok, diverged, failed, missing."""
     counts = {
-        study: runs_of(STUDIES[study].specs(seeds, steps), records)["status"].value_counts()
+        study: runs_of(specs_of(study, seeds=seeds, steps=steps), records)["status"].value_counts()
         for study in studies
     }
     table = (

@@ -7,17 +7,18 @@ import numpy as np
 import pandas as pd
 import torch
 
-from . import stats
-from .findings import inside
-from .identities import SPECS, _random, frequencies
-from .metrics import state_error
-from .record import result_of
+from pinnlib.analysis import paired
+from pinnlib.metrics import state_error
+from pinnlib.report import published
+from pinnlib.report.findings import inside
+from pinnlib.report.identities import SPECS, _random, frequencies
+from pinnlib.runs.record import result_of
 
 
 def losses(evidence):
     """Adaptive model, per λ, metric and k: winner under both losses, and "exp 2.16*" (median ratio linear/exp) or "12/20" (pairs)."""
     rows = evidence.every.query("model == 'adaptive'")
-    star = np.where(rows["p_holm"] < stats.LEVEL, "*", "")
+    star = np.where(rows["p_holm"] < paired.LEVEL, "*", "")
     value = rows["winner"] + np.exp(rows["median_log_ratio"]).map(" {:.2f}".format) + star
     pairs = rows["n"].astype(str) + "/" + rows["needed"].astype(str)
     rows = rows.assign(
@@ -32,7 +33,7 @@ def losses(evidence):
     ).reset_index()
 
 
-def counts(table):
+def count_differences(table):
     """From `losses`: comparisons complete under both losses, those with another winner, and those of them with a star under both."""
     known = table["same"].dropna()
     starred = table["text_balanced"].str.endswith("*", na=False) & table["text_mse"].str.endswith(
@@ -47,7 +48,7 @@ def counts(table):
 
 def as_written(evidence):
     """Per published row with a verdict under the loss of the text: whether winner and significance come out again."""
-    rows = stats.beside_published(stats.gate_tests(evidence.runs("as_written")))
+    rows = published.beside_published(paired.gate_tests(evidence.runs("as_written")))
     return rows[["same_winner", "same_significance"]].dropna().all(axis=1)
 
 
@@ -72,7 +73,7 @@ def _stretches(ks, place):
 
 def _loss_matters(evidence):
     table = losses(evidence)
-    found = counts(table)
+    found = count_differences(table)
     if not found["losses_compared"]:
         return f"open: of {table['text_balanced'].count()} comparisons none is complete under both losses"
     told = f"another gate wins by median in {found['losses_differ']} of {found['losses_compared']} comparisons (λ, k, metric) complete under both losses"
@@ -111,7 +112,7 @@ def _discrete_norm(evidence):
             [
                 np.square(e).sum(axis=0)
                 for e in (
-                    state_error(spec.dynamics, state[["r", "theta"]].to_numpy().T, truth),
+                    state_error(spec.system_object, state[["r", "theta"]].to_numpy().T, truth),
                     truth,
                 )
             ]

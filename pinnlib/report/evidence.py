@@ -6,8 +6,9 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
-from . import stats
-from .grids import runs_of, specs_of
+from pinnlib.analysis import paired
+from pinnlib.report import published
+from pinnlib.runs.table import runs_of, specs_of
 
 VERDICTS = ("reproduced", "partly", "not reproduced", "undecided", "not testable")
 
@@ -55,27 +56,27 @@ class Evidence:
     @cached_property
     def table(self):
         """Our eight tests beside the published ones."""
-        return stats.beside_published(stats.gate_tests(self.runs("table")))
+        return published.beside_published(paired.gate_tests(self.runs("table")))
 
     @cached_property
     def every(self):
         """The test and the median log-ratio at every k of every study."""
-        return stats.every_k(self.runs("main", "no_penalty", "expanded", "as_written"))
+        return paired.tests_at_every_k(self.runs("main", "no_penalty", "expanded", "as_written"))
 
     @cached_property
     def effects(self):
         """How large the differences of the eight tests are (ratio: linear/exp), and how much of each hangs on single seeds."""
         runs = self.runs("table")
-        sizes = stats.effect_sizes(
+        sizes = paired.effect_sizes(
             runs, effects=["median_log_ratio", "hodges_lehmann", "rank_biserial"]
         )
-        single = stats.leave_one_out(runs)[[*stats.TEST, "p_holm_worst", "seeds_to_lose", "note"]]
+        single = paired.leave_one_out(runs)[[*paired.TEST, "p_holm_worst", "seeds_to_lose", "note"]]
         ratios = {
             f"ratio{end}": np.exp(sizes[f"median_log_ratio{end}"]) for end in ("", "_low", "_high")
         }
-        return sizes.assign(**ratios).merge(single, on=stats.TEST, validate="1:1")
+        return sizes.assign(**ratios).merge(single, on=paired.TEST, validate="1:1")
 
-    def cells(self, ks, lambda_ic=(50,), model="adaptive", loss="balanced", metrics=stats.METRICS):
+    def cells(self, ks, lambda_ic=(50,), model="adaptive", loss="balanced", metrics=paired.METRICS):
         """The rows of `every` for these cells, all of them complete; else NotTestable, with the counts."""
         rows = self.every.query(
             "k in @ks and lambda_ic in @lambda_ic and model == @model and loss == @loss and metric in @metrics"

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from . import stats
-from .evidence import Finding, NotTestable, graded
-from .grids import SIX_K
+from pinnlib.analysis import paired
+from pinnlib.report.evidence import Finding, NotTestable, graded
+from pinnlib.runs.studies import SIX_K
 
 
 def table_row(evidence, lambda_ic, k, metric):
@@ -90,7 +90,10 @@ def often_at_20(evidence):
     rows = evidence.cells((20,), (0, 50))
     share = rows["frac_win"].where(rows["winner"] == "exp", 1 - rows["frac_win"])
     pairs = pd.concat(
-        [stats.paired(evidence.runs("table").query("k == 20"), metric) for metric in stats.METRICS]
+        [
+            paired.paired(evidence.runs("table").query("k == 20"), metric)
+            for metric in paired.METRICS
+        ]
     )
     quartiles = pairs.groupby(["lambda_ic", "metric"])["log_ratio"].quantile([0.25, 0.75]).unstack()
     spread = np.exp(quartiles[0.75] - quartiles[0.25])
@@ -185,7 +188,7 @@ def kernel_predicts(evidence):
     return Finding(verdict, told)
 
 
-def coverage(runs):
+def coverage_sentence(runs):
     """How many of the runs are there, as the subject of a sentence."""
     done = (runs["status"] != "missing").sum()
     return (

@@ -5,8 +5,9 @@ import textwrap
 import numpy as np
 from matplotlib.ticker import LogLocator, NullLocator
 
-from .basins import LIMITS
-from .figures import (
+from pinnlib.analysis.paired import LEVEL
+from pinnlib.report.basins import LIMITS
+from pinnlib.style.figures import (
     BROWN,
     GATE_COLOURS,
     GATE_STYLES,
@@ -20,8 +21,7 @@ from .figures import (
     log_axis,
     panels,
 )
-from .latex import NAMES
-from .stats import LEVEL
+from pinnlib.style.latex import NAMES
 
 MARKERS = {"exp": "o", "linear": "s"}
 RATIO = ["median_log_ratio_low", "median_log_ratio", "median_log_ratio_high"]
@@ -143,7 +143,7 @@ def seed_by_seed(pairs, seeds):
     return figure
 
 
-def every_k(table):
+def plot_every_k(table):
     """The median ratio of `stats.every_k` against k, a row per λ, a column per loss and model; filled: significant; a cross below: runs are missing."""
     figure, axes = panels(2, 4, height=3.9, sharex=True, sharey=True)
     axes[0, 0].set(yscale="log", xlim=(0, 140), xticks=range(20, 140, 40))

@@ -2,7 +2,10 @@
 
 import numpy as np
 
-from .figures import (
+from pinnlib.analysis.paired import LEVEL
+from pinnlib.runs.studies import FOUR_K
+from pinnlib.spec import RunSpec
+from pinnlib.style.figures import (
     COLUMN,
     GATE_COLOURS,
     METRICS,
@@ -15,9 +18,6 @@ from .figures import (
     panels,
     shades,
 )
-from .grids import FOUR_K
-from .spec import RunSpec
-from .stats import LEVEL
 
 OPTIMISERS = {
     "SGD": "s",
@@ -38,7 +38,7 @@ QUESTIONS = {  # as in the table of contrasts → the same in two lines, and wha
 
 def formula(gate):
     """g(t) for a label."""
-    return f"${RunSpec(gate=gate).gating.formula}$"
+    return f"${RunSpec(gate=gate).gate_object.formula}$"
 
 
 def ten_gates(runs, gates):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .contrasts import lost
-from .stats import LEVEL
+from pinnlib.analysis.contrasts import lost
+from pinnlib.analysis.paired import LEVEL
 
 
 def _whole(*tables):

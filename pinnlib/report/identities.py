@@ -4,12 +4,12 @@ import numpy as np
 import torch
 from torch.autograd.functional import jacobian
 
-from . import ntk
-from .evidence import exact, graded
-from .gates import GATES, check_admissible
-from .models import MODELS
-from .spec import RunSpec
-from .training import initial_parameters
+from pinnlib.analysis import ntk
+from pinnlib.gates import GATES, validate_gate
+from pinnlib.models import MODELS
+from pinnlib.report.evidence import exact, graded
+from pinnlib.spec import RunSpec
+from pinnlib.training import initial_parameters
 
 GATES = {
     name: GATES[name] for name in ("exp", "linear")
@@ -41,8 +41,8 @@ def _plain(spec, theta, t):
     weight, bias, raw = (block[0] for block in spec.trunk.blocks(theta, 2).values())
     phase = softplus(raw)[:, None] * t
     free = weight @ torch.cat([phase.sin(), phase.cos()]) + bias[:, None]
-    latent = spec.ansatz().start[0] + spec.gating.jet(t).value * free
-    return free, torch.stack([spec.dynamics.floor + softplus(latent[0]), latent[1]])
+    latent = spec.ansatz().start[0] + spec.gate_object.jet(t).value * free
+    return free, torch.stack([spec.system_object.floor + softplus(latent[0]), latent[1]])
 
 
 def _slope(y, t):
@@ -72,8 +72,10 @@ def frequencies(_):
 
 def admissible(_):
     for spec in SPECS.values():
-        check_admissible(spec.gating, spec.horizon)  # raises
-    slopes = {gate: spec.gating.jet(torch.zeros(1)).first.item() for gate, spec in SPECS.items()}
+        validate_gate(spec.gate_object, spec.horizon)  # raises
+    slopes = {
+        gate: spec.gate_object.jet(torch.zeros(1)).first.item() for gate, spec in SPECS.items()
+    }
     return exact(
         all(slopes.values()),
         ", ".join(f"slope at 0 of {gate}: {slope:g}" for gate, slope in slopes.items())
@@ -111,7 +113,7 @@ def velocities(_):
         factor = torch.stack(
             [torch.sigmoid(spec.ansatz().start[0, 0]), torch.ones(1, dtype=torch.float64)]
         )
-        off.append(_far(_slope(state, t), factor * spec.gating.jet(t).first * free))
+        off.append(_far(_slope(state, t), factor * spec.gate_object.jet(t).first * free))
     return exact(max(off) < ROUNDING, f"relative difference {small(max(off))}")
 
 
@@ -126,7 +128,7 @@ def sensitivity(_):
             spec.ansatz(),
         )
         free = jacobian(lambda p: spec.trunk.jet(spec.trunk.blocks(p[None], 2), t).value[0], theta)
-        scaled = spec.gating.jet(t).value[0, :, None] * free
+        scaled = spec.gate_object.jet(t).value[0, :, None] * free
         latent.append(_far(jacobian(lambda p: ansatz.latent(p[None], t).value[0], theta), scaled))
         physical.append(
             _far(jacobian(lambda p: ansatz.jets(p[None], t)[0].value[0], theta), scaled[0])
@@ -142,7 +144,7 @@ def product_rule(_):
             torch.linspace(0.1, 10, 40, dtype=torch.float64, requires_grad=True),
             _random(spec.trunk.size(2), draw),
         )
-        g, free = spec.gating.jet(t), spec.trunk.jet(spec.trunk.blocks(theta, 2), t[None])
+        g, free = spec.gate_object.jet(t), spec.trunk.jet(spec.trunk.blocks(theta, 2), t[None])
         twice = _slope(_slope(g.value * _plain(spec, theta, t)[0], t), t)
         off.append(
             _far(
@@ -153,11 +155,11 @@ def product_rule(_):
     return exact(max(off) < ROUNDING, f"relative difference {small(max(off))}")
 
 
-def kernel(_):
+def kernel_properties(_):
     t, parts = np.linspace(0.1, 10, 120), []  # more residuals than parameters
     for spec in SPECS.values():
         J = ntk.jacobian(spec, initial_parameters(spec), t)
-        K, values = ntk.kernel(J), ntk.spectrum(J)
+        K, values = ntk.residual_kernel(J), ntk.eigenvalues(J)
         rank, least = int((values > 1e-10 * values[0]).sum()), np.linalg.eigvalsh(K)[0]
         parts.append(
             (
@@ -177,9 +179,9 @@ def residual_dynamics(_):
     for spec in SPECS.values():
         theta = initial_parameters(spec).numpy()
         J, e = ntk.linearised(spec, theta, t)
-        eta, rows = 1e-6 / ntk.spectrum(J)[0], J.reshape(-1, len(theta))
+        eta, rows = 1e-6 / ntk.eigenvalues(J)[0], J.reshape(-1, len(theta))
         moved = ntk.linearised(spec, theta - eta * e.ravel() @ rows, t)[1] - e
-        predicted = -ntk.kernel(J) @ e.ravel()
+        predicted = -ntk.residual_kernel(J) @ e.ravel()
         off.append(np.abs(moved.ravel() / eta - predicted).max() / np.abs(predicted).max())
     return exact(max(off) < 1e-3, f"largest relative difference {max(off):.0e}")
 
@@ -188,7 +190,7 @@ def function_class(_):
     start, t = MODELS["fixed"]().start, torch.linspace(0, 10, 2000, dtype=torch.float64)
     phase = torch.from_numpy(start) * t[:, None]
     trunk = torch.cat([phase.sin(), phase.cos(), torch.ones(len(t), 1)], dim=1)
-    spans = {gate: spec.gating.jet(t).value[:, None] * trunk for gate, spec in SPECS.items()}
+    spans = {gate: spec.gate_object.jet(t).value[:, None] * trunk for gate, spec in SPECS.items()}
     left = {}
     for one, other in (("exp", "linear"), ("linear", "exp")):
         target = spans[one] @ _random(20 * trunk.shape[1], 0).view(-1, 20)

@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from . import ntk
-from .figures import (
+from pinnlib.analysis import ntk
+from pinnlib.report.kernel_measurements import envelope, gate_of
+from pinnlib.spec import RunSpec
+from pinnlib.style.figures import (
     GATE_COLOURS,
     GATE_STYLES,
     METRICS,
@@ -17,8 +19,6 @@ from .figures import (
     panels,
     shades,
 )
-from .scaling import envelope, gate_of
-from .spec import RunSpec
 
 LOOKS = {
     gate: {"color": colour, "linestyle": GATE_STYLES[gate][0]}

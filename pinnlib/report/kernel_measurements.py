@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import torch
 
-from . import ntk
-from .metrics import state_error
-from .models import to_latent
-from .named import check
-from .record import result_of
-from .stats import LEVEL
-from .training import batches, evaluate, initial_parameters, predict, train
+from pinnlib.analysis import ntk
+from pinnlib.analysis.association import auc, permutation_p, rank_correlation
+from pinnlib.analysis.paired import LEVEL
+from pinnlib.metrics import state_error
+from pinnlib.models import to_latent
+from pinnlib.registry import validate
+from pinnlib.runs.record import result_of
+from pinnlib.training import batches, evaluate, initial_parameters, predict, train
 
 RUN = ["model", "gate", "k", "seed"]
 QUANTITIES = (
@@ -23,7 +24,6 @@ QUANTITIES = (
     ]
     + ["share_raw"]
 )
-RESAMPLES = 9999
 
 
 def parameters_at(spec, update, records):
@@ -50,7 +50,7 @@ def _stages(specs, updates, records):
 
 
 def _joined(rows):
-    check(
+    validate(
         "records",
         "no run of them",
         rows,
@@ -97,7 +97,7 @@ def trained_kernels(specs, updates, known=None, keep=lambda table: None):
 
 def gate_of(spec, times=ntk.GRID):
     """g(t)."""
-    return spec.gating.jet(torch.from_numpy(times)).value.numpy()
+    return spec.gate_object.jet(torch.from_numpy(times)).value.numpy()
 
 
 def envelope(spec, times=ntk.GRID):
@@ -105,10 +105,12 @@ def envelope(spec, times=ntk.GRID):
 
     c² sums the squares of dr/dρ = σ(ρ₀) and dθ/dθ = 1.
     """
-    g, slope, bend = (order.numpy()[:, None] for order in spec.gating.jet(torch.from_numpy(times)))
+    g, slope, bend = (
+        order.numpy()[:, None] for order in spec.gate_object.jet(torch.from_numpy(times))
+    )
     slopes = [
         torch.sigmoid(start).item() if positive else 1
-        for start, positive in zip(spec.ansatz().start.flatten(), spec.dynamics.positive)
+        for start, positive in zip(spec.ansatz().start.flatten(), spec.system_object.positive)
     ]
     omega = spec.trunk.start
     return np.linalg.norm(slopes) * np.sqrt(
@@ -131,11 +133,11 @@ def profiles(specs, updates, records, times=ntk.GRID):
     return _joined(rows)
 
 
-def spectra(specs, updates, records, times=ntk.GRID):
+def kernel_spectra(specs, updates, records, times=ntk.GRID):
     """One row per run, update and eigenvalue of K, largest first: its share of the largest."""
     rows = []
     for told, spec, parameters in _stages(specs, updates, records):
-        values = ntk.spectrum(ntk.jacobian(spec, parameters, times))
+        values = ntk.eigenvalues(ntk.jacobian(spec, parameters, times))
         rows.append(
             pd.DataFrame(
                 told | {"number": np.arange(1, len(values) + 1), "share": values / values[0]}
@@ -148,9 +150,9 @@ def in_time(specs, updates, records, windows=4):
     """One row per run, update and window of the horizon: root mean square of the error of the state and of the residual in it."""
     rows = []
     for told, spec, parameters in _stages(specs, updates, records):
-        ref, names = spec.reference, list(spec.dynamics.components)
+        ref, names = spec.reference, list(spec.system_object.components)
         table = predict(spec, parameters, ref.t[::10])
-        error = state_error(spec.dynamics, table[names].to_numpy().T, ref.q[:, ::10])
+        error = state_error(spec.system_object, table[names].to_numpy().T, ref.q[:, ::10])
         sizes = {
             "error": error,
             "residual": table[[f"residual_{name}" for name in names]].to_numpy().T,
@@ -203,7 +205,7 @@ def best_head(spec, parameters):
     t, blocks = (
         torch.tensor(ref.t[::4])[None],
         spec.trunk.blocks(
-            torch.as_tensor(parameters).double()[None], len(spec.dynamics.components)
+            torch.as_tensor(parameters).double()[None], len(spec.system_object.components)
         ),
     )
     unit = {
@@ -212,7 +214,7 @@ def best_head(spec, parameters):
     }  # one component per feature
     factor, added = (part.value[0] for part in spec.ansatz().frame(t))
     basis = (factor * spec.trunk.jet(blocks | unit, t).value[0]).T
-    wanted = torch.tensor(to_latent(spec.dynamics, ref.q[:, ::4])) - added
+    wanted = torch.tensor(to_latent(spec.system_object, ref.q[:, ::4])) - added
     head = torch.linalg.lstsq(
         basis, wanted.T, rcond=ntk.SINGLE, driver="gelsd"
     ).solution  # no weights that single precision could not hold
@@ -246,73 +248,6 @@ def floors(specs, records):
 
 def _floor(spec, parameters):
     return evaluate(spec, best_head(spec, parameters))
-
-
-def _counts(seeds):
-    """How often each seed is drawn, in so many bootstrap samples of whole seeds: (samples, seeds)."""
-    return np.random.default_rng(0).multinomial(seeds, np.full(seeds, 1 / seeds), RESAMPLES)
-
-
-def _member(seed):
-    """(rows, seeds): 1 where a row belongs to a seed."""
-    return (np.asarray(seed)[:, None] == np.unique(seed)).astype(float)
-
-
-def auc(x, wins, seed, group, level=LEVEL):
-    """(AUC, low, high): the chance that x is larger where `wins` than where not, over pairs of the same group; seeds are resampled whole.
-
-    0.5 is no knowledge, 0 and 1 are both perfect. NaN where no two can be compared.
-    """
-    x, wins, seed, group = map(np.asarray, (x, wins, seed, group))
-    check("x", x, np.isfinite(x).all(), "finite")
-    comparable = (wins[:, None] & ~wins[None, :] & (group[:, None] == group[None, :])).astype(float)
-    greater = (np.sign(x[:, None] - x[None, :]) + 1) / 2
-    member = _member(seed)
-    right, all_pairs = (
-        member.T @ (comparable * form) @ member for form in (greater, np.ones_like(greater))
-    )
-    if not all_pairs.sum():
-        return np.nan, np.nan, np.nan
-    counts = _counts(len(right))
-    above, below = (
-        np.einsum("bs,st,bt->b", counts, form, counts, optimize=True) for form in (right, all_pairs)
-    )
-    return right.sum() / all_pairs.sum(), *np.quantile(
-        (above / below.clip(1e-9))[below > 0], [level / 2, 1 - level / 2]
-    )
-
-
-def _centred_ranks(values, group):
-    """Ranks within groups, as shares of the group, less the group's mean."""
-    rank = pd.Series(np.asarray(values)).groupby(np.asarray(group)).rank(pct=True)
-    return (rank - rank.groupby(np.asarray(group)).transform("mean")).to_numpy()
-
-
-def rank_correlation(x, y, seed, group, level=LEVEL):
-    """(Spearman's ρ of x and y, both ranked within groups, low, high): seeds are resampled whole; NaN if x or y is constant in each group."""
-    a, b = _centred_ranks(x, group), _centred_ranks(y, group)
-    if not (np.ptp(a) > 0 and np.ptp(b) > 0):
-        return np.nan, np.nan, np.nan
-    sums = np.stack([a * b, a * a, b * b]) @ _member(seed)  # (3, seeds)
-    ab, aa, bb = sums @ _counts(sums.shape[1]).T
-    return float(sums[0].sum() / np.sqrt(sums[1].sum() * sums[2].sum())), *np.nanquantile(
-        ab / np.sqrt(aa * bb), [level / 2, 1 - level / 2]
-    )
-
-
-def permutation_p(x, y, group, draws=9999):
-    """p of `rank_correlation` if y were shuffled within its groups, two-sided."""
-    a, b, level = (
-        _centred_ranks(x, group),
-        _centred_ranks(y, group),
-        pd.factorize(np.asarray(group), sort=True)[0],
-    )
-    home = np.argsort(
-        level, kind="stable"
-    )  # shuffling within groups: sort by group, at random inside
-    shuffled = np.argsort(level + np.random.default_rng(0).random((draws, len(a))), axis=1)
-    null = np.abs((a[home] * b[shuffled]).sum(axis=1))
-    return float((1 + (null >= np.abs((a * b).sum()) - 1e-12).sum()) / (1 + draws))
 
 
 def predictors(measured, pairs, updates, level=LEVEL):

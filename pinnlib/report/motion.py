@@ -6,8 +6,8 @@
 import numpy as np
 import pandas as pd
 
-from .figures import BLUE, GREEN, ORANGE, PURPLE, STIFFNESS, panels, shades
-from .reference import RTOL, reference
+from pinnlib.reference import RTOL, reference_solution
+from pinnlib.style.figures import BLUE, GREEN, ORANGE, PURPLE, STIFFNESS, panels, shades
 
 DOTTED = {"color": "black", "linestyle": ":", "linewidth": 0.9}
 
@@ -21,7 +21,7 @@ def small_motions(specs):
     """Per k: the frequencies of small motions about the stretched equilibrium and their ratio, and how far the real motion goes."""
     rows = []
     for k, spec in specs.items():
-        system, (r, theta) = spec.dynamics, spec.reference.q
+        system, (r, theta) = spec.system_object, spec.reference.q
         omega = np.sqrt(k / system.m), np.sqrt(system.g / (system.L0 + system.m * system.g / k))
         rows.append([k, *omega, omega[0] / omega[1], r.max(), np.abs(theta).max()])
     return pd.DataFrame(
@@ -33,8 +33,8 @@ def continued(specs, horizon, step):
     """{k: the same motion to a longer horizon}, sampled every `step`; less strictly solved, since only its spectrum is asked for."""
     points = round(horizon / step) + 1
     return {
-        k: reference(
-            s.dynamics,
+        k: reference_solution(
+            s.system_object,
             s.initial_position,
             s.initial_velocity,
             horizon,
@@ -46,23 +46,25 @@ def continued(specs, horizon, step):
     }
 
 
-def spectrum(signal, step):
+def power_spectrum(signal, step):
     """(ω, share): the one-sided spectrum of a signal sampled every `step`, mean removed, Hann window; the shares sum to 1."""
     power = np.abs(np.fft.rfft((signal - np.mean(signal)) * np.hanning(len(signal)))) ** 2
     return 2 * np.pi * np.fft.rfftfreq(len(signal), step), power / power.sum()
 
 
-def frequencies(specs, longer, step, top):
+def motion_frequencies(specs, longer, step, top):
     """Per k: the spring's own frequency, the strongest of r and θ, and the share of the power above `top` of r, θ and their accelerations."""
     rows = []
     for k, spec in specs.items():
         q, v = longer[k].q, longer[k].v
-        spectra = [spectrum(signal, step) for signal in (*q, *spec.dynamics.acceleration(q, v))]
+        spectra = [
+            power_spectrum(signal, step) for signal in (*q, *spec.system_object.acceleration(q, v))
+        ]
         peaks = [omega[share.argmax()] for omega, share in spectra[: len(q)]]
         rows.append(
             [
                 k,
-                np.sqrt(k / spec.dynamics.m),
+                np.sqrt(k / spec.system_object.m),
                 *peaks,
                 *(share[omega > top].sum() for omega, share in spectra),
             ]
@@ -87,8 +89,8 @@ def accuracy(specs, tolerances):
     rows = []
     for k, s in specs.items():
         solved = {
-            rtol: reference(
-                s.dynamics,
+            rtol: reference_solution(
+                s.system_object,
                 s.initial_position,
                 s.initial_velocity,
                 s.horizon,
@@ -124,8 +126,8 @@ def plane(specs):
     figure, axes = panels(1, len(specs), height=2.05, sharey=True, sharex=True)
     for axis, (k, spec), colour in zip(axes[0], specs.items(), shades(specs).values()):
         system, (x, y) = (
-            spec.dynamics,
-            spec.dynamics.path(spec.reference.q, spec.reference.v).values(),
+            spec.system_object,
+            spec.system_object.path(spec.reference.q, spec.reference.v).values(),
         )
         axis.plot(x, y, color=colour, linewidth=0.7)
         axis.plot(x[0], y[0], "o", color="black", zorder=3)
@@ -150,7 +152,7 @@ def phase_portraits(specs):
     return figure
 
 
-def spectra(specs, longer, step, start):
+def plot_spectra(specs, longer, step, start):
     """Spectra of r and θ over the trunk's starting frequencies (ticks on top); dotted: the spring's own; grey: beyond the highest of the trunk's."""
     figure, axes = panels(len(specs), 1, height=0.45 + 0.85 * len(specs), sharex=True, sharey=True)
     for axis, (k, spec) in zip(axes[:, 0], specs.items()):
@@ -158,9 +160,9 @@ def spectra(specs, longer, step, start):
             longer[k].q, ("$r$", r"$\theta$"), ("-", "--"), (BLUE, ORANGE)
         ):
             axis.semilogy(
-                *spectrum(component, step), line, color=colour, label=label, linewidth=0.9
+                *power_spectrum(component, step), line, color=colour, label=label, linewidth=0.9
             )
-        axis.axvline(np.sqrt(k / spec.dynamics.m), **DOTTED)
+        axis.axvline(np.sqrt(k / spec.system_object.m), **DOTTED)
         axis.axvspan(start.max(), 30, color="0.93", zorder=0)
         axis.eventplot(
             start,

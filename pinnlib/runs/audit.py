@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 
-from .journal import Journal
-from .named import check, is_whole
-from .numerics import NUMERICS, fingerprint, origin
-from .paths import RECORDS
-from .record import record_of, settings
-from .spec import RunSpec
-from .training import train
+from pinnlib.paths import RECORDS
+from pinnlib.registry import is_whole, validate
+from pinnlib.runs.provenance import NUMERICS, fingerprint, origin
+from pinnlib.runs.record import full_settings, record_of
+from pinnlib.runs.store import Store
+from pinnlib.spec import RunSpec
+from pinnlib.training import train
 
 FEWEST = 5  # seeds needed to speak of a distribution
 VERDICTS = {
@@ -22,18 +22,20 @@ VERDICTS = {
 
 def audit(sample=5, models=None, seed=0, folder=RECORDS, here=False, progress=None):
     """Retrain `sample` random records (of the given models; `here`: made on this kind of processor) and return one row each, with its verdict (see VERDICTS)."""
-    check("sample", sample, is_whole(sample, 1), "a whole number >= 1")
-    records = Journal(folder).load()
+    validate("sample", sample, is_whole(sample, 1), "a whole number >= 1")
+    records = Store(folder).load()
     pool = [record for _, record in sorted(records.items()) if record["status"] != "failed"]
-    check(
+    validate(
         "records", str(folder), pool, "a folder with records of finished runs: there are none in it"
     )
     on_record = sorted({record["spec"]["model"] for record in pool})
     for model in models or ():
-        check("model", model, model in on_record, f"one that is on record: {', '.join(on_record)}")
+        validate(
+            "model", model, model in on_record, f"one that is on record: {', '.join(on_record)}"
+        )
     pool = [record for record in pool if models is None or record["spec"]["model"] in models]
     pool = [record for record in pool if not here or record["made"]["fingerprint"] == fingerprint()]
-    check("here", here, pool, "left out: no such record was made on this kind of processor")
+    validate("here", here, pool, "left out: no such record was made on this kind of processor")
     chosen = [pool[i] for i in np.random.default_rng(seed).permutation(len(pool))[: int(sample)]]
     results = train([RunSpec(**record["spec"]) for record in chosen], progress=progress)
     rows = []
@@ -67,10 +69,10 @@ def _verdict(record, again, records):
     if record["made"]["fingerprint"] == fingerprint() and record["numerics"] == NUMERICS:
         return "MISMATCH"
     alike, kin = (
-        settings(record) | {"seed": None},
+        full_settings(record) | {"seed": None},
         [r for r in records.values() if r["status"] != "failed" and r["key"] != record["key"]],
     )
-    siblings = [r for r in kin if settings(r) | {"seed": None} == alike]
+    siblings = [r for r in kin if full_settings(r) | {"seed": None} == alike]
     if len(siblings) < FEWEST:
         return "not judged"
     if again["status"] != "ok":

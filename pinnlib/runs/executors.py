@@ -6,10 +6,10 @@ import threading
 import uuid
 from multiprocessing import resource_tracker
 
-from .named import Told
-from .numerics import origin
-from .record import failure_of, record_of
-from .training import train_batch
+from pinnlib.registry import UserError
+from pinnlib.runs.provenance import origin
+from pinnlib.runs.record import failure_of, record_of
+from pinnlib.training import train_batch
 
 DASK = {
     "distributed.scheduler.worker-ttl": None,  # a pause of the whole sweep, such as a closed lid, is not the death of its workers; that is seen at once
@@ -21,7 +21,7 @@ PROGRESS = "pinnlib-progress"  # the topic under which workers tell how far they
 GUARD = 'a script that sweeps with several workers is run by each of them too: put the call under `if __name__ == "__main__":`'
 
 
-class SweepError(Told):
+class SweepError(UserError):
     """The sweep cannot go on; what is finished is on record."""
 
 

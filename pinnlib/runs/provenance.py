@@ -11,10 +11,9 @@ import numba
 import torch
 
 import pinnlib
-
-from .paths import MACHINES, ROOT
-from .spec import RunSpec
-from .training import train_batch
+from pinnlib.paths import MACHINES, ROOT
+from pinnlib.spec import RunSpec
+from pinnlib.training import train_batch
 
 # Raised when, and only when, a change alters the bits of a run on the same machine (a test holds it to that).
 NUMERICS = 1

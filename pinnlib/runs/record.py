@@ -3,40 +3,26 @@
 import dataclasses
 import hashlib
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from .numerics import NUMERICS
-from .spec import RunSpec
-from .training import Result, start
+from pinnlib.runs.provenance import NUMERICS
+from pinnlib.spec import RunSpec
+from pinnlib.training import Result, start
 
+Record = dict[str, Any]  # one line of the store
+Records = dict[str, Record]  # by key
 LARGEST_KEPT = 1000  # parameters: a spectral model's are kept, a network's only as a hash
-COLUMNS = [  # at least
-    "key",
-    "model",
-    "gate",
-    "k",
-    "lambda_ic",
-    "loss",
-    "seed",
-    "steps",
-    "status",
-    "rel_l2_u",
-    "max_ae_u",
-    "max_ae_theta",
-    "residual_mean",
-    "velocity0_theta",
-    "numerics",
-]
 
 
 def _hash(parameters):
     return hashlib.sha256(parameters.tobytes()).hexdigest()[:16]
 
 
-def understood(record):
+def is_valid_record(record):
     """False for a record whose settings this version of the library does not know, or whose key is not that of its settings."""
     try:
         return RunSpec(**record["spec"]).key == record["key"]
@@ -125,36 +111,6 @@ def same_formulas(record):
     )
 
 
-def settings(record):
+def full_settings(record):
     """All settings of a run; a field that is younger than its record has its default."""
     return dataclasses.asdict(RunSpec()) | record["spec"]
-
-
-def table(records):
-    """One row per record: the settings, status, metrics, seconds and version of the numerics, in a fixed order."""
-    rows = []
-    for record in records.values():
-        told = {
-            name: str(value) if isinstance(value, (list, tuple)) else value
-            for name, value in settings(record).items()
-        }
-        cost = {"seconds": record.get("seconds"), "numerics": record["numerics"]}
-        metrics = {
-            name: math.nan if value is None else value
-            for name, value in record.get("metrics", {}).items()
-        }
-        rows.append({"key": record["key"]} | told | {"status": record["status"]} | metrics | cost)
-    order = ["loss", "lambda_ic", "model", "k", "seed", "gate", "key"]
-    frame = pd.DataFrame(rows)
-    return frame.reindex(
-        columns=[*frame.columns, *(c for c in COLUMNS if c not in frame)]
-    ).sort_values(order, ignore_index=True)
-
-
-def mixed_versions(frame):
-    """A sentence if not all rows were made by the present version of the numerics, else an empty string."""
-    counts = frame["numerics"].value_counts().sort_index()
-    if set(counts.index) <= {NUMERICS}:
-        return ""
-    told = ", ".join(f"{n} by version {version:g}" for version, n in counts.items())
-    return f"Mixed numerics: {told} (now: {NUMERICS}). './run_all.sh sweep --older' trains the older ones again."

@@ -12,14 +12,14 @@ import re
 import warnings
 from pathlib import Path
 
-from .named import Told
-from .paths import RECORDS
-from .record import understood
+from pinnlib.paths import RECORDS
+from pinnlib.registry import UserError
+from pinnlib.runs.record import is_valid_record
 
 LINE = re.compile(r'\{"checksum": "([0-9a-f]{16})", (.*)', re.DOTALL)
 
 
-class JournalError(Told):
+class StoreError(UserError):
     """The journal cannot be written; what it holds is still valid."""
 
 
@@ -41,7 +41,7 @@ def decode(line):
     return json.loads("{" + match[2])
 
 
-class Journal:
+class Store:
     """The records under a folder, one file per model, gate and loss; only `writing()` changes them."""
 
     def __init__(self, folder=RECORDS):
@@ -63,7 +63,7 @@ class Journal:
                     record = decode(line)
                     if record is None:
                         damaged.append((path, number, line))
-                    elif not understood(record):
+                    elif not is_valid_record(record):
                         foreign.append((path, number, line))
                     else:
                         _keep_better(good, record)
@@ -95,7 +95,7 @@ class Journal:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 lock.seek(0)
-                raise JournalError(
+                raise StoreError(
                     f"another sweep, process {lock.read() or 'unknown'}, is writing to {self.folder}; wait for it or stop it, then start again"
                 ) from None
             with contextlib.suppress(
@@ -181,6 +181,6 @@ def _clear_errors(folder):
     try:
         yield
     except OSError as error:
-        raise JournalError(
+        raise StoreError(
             f"cannot write to {folder}: {error.strerror or error}; the records already there are intact"
         ) from error

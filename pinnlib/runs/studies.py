@@ -1,9 +1,12 @@
 """Which runs each study needs: data, from which the list of specifications follows.
 
-Imports the standard library only, until specifications are asked for: the command line knows the studies from here before torch is loaded.
+Imports the standard library only: the command line knows the studies before torch is loaded.
 """
 
-from dataclasses import asdict, dataclass, field
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 SIX_K = (10, 20, 30, 40, 50, 60)
 THIRTEEN_K = tuple(range(10, 140, 10))
@@ -22,7 +25,6 @@ TEN_GATES = (
 )
 
 
-MOST = 1000  # seeds of a cell
 SGD_RATES = (3e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4)
 
 
@@ -42,32 +44,25 @@ class Study:
     changes: dict = field(default_factory=dict)  # further settings of every run
     first_seed: int = 0
 
-    def specs(self, seeds=None, steps=None):
-        """Every run of the study, once; `seeds` caps the number of seeds, `steps` are the updates of a whole run (few in a smoke test)."""
-        from .spec import RunSpec
-
-        steps = RunSpec.steps if steps is None else steps
-        return [
-            RunSpec(
-                model=model,
-                gate=gate,
-                k=k,
-                seed=seed,
-                steps=max(1, round(stage * steps)),
-                lambda_ic=lambda_ic,
-                loss=self.loss,
-                **self.changes,
-            )
-            for stage in self.stages
-            for model, (usual, exceptions) in self.seeds.items()
-            for lambda_ic in self.lambda_ic
-            for k in self.k
-            for seed in range(
-                self.first_seed,
-                self.first_seed + min(exceptions.get(k, usual), MOST if seeds is None else seeds),
-            )
-            for gate in self.gates
-        ]
+    def settings(self, steps: int, seeds: int | None = None) -> Iterator[dict[str, Any]]:
+        """The settings of every run, as of a RunSpec: `steps` updates in a whole run, at most `seeds` seeds."""
+        for stage, (model, (usual, exceptions)), lambda_ic, k in itertools.product(
+            self.stages, self.seeds.items(), self.lambda_ic, self.k
+        ):
+            count = exceptions.get(k, usual)
+            if seeds is not None:
+                count = min(count, seeds)
+            for seed, gate in itertools.product(range(count), self.gates):
+                yield {
+                    "model": model,
+                    "gate": gate,
+                    "k": k,
+                    "seed": self.first_seed + seed,
+                    "steps": max(1, round(stage * steps)),
+                    "lambda_ic": lambda_ic,
+                    "loss": self.loss,
+                    **self.changes,
+                }
 
 
 STUDIES = {
@@ -162,43 +157,3 @@ STUDIES = {
         {"adaptive": (20, {})},
     ),
 }
-
-
-def specs_of(*studies, seeds=None, steps=None):
-    """The distinct runs that the named studies need, in order; options as for `Study.specs`."""
-    from .named import check, is_whole
-
-    check(
-        "seeds", seeds, seeds is None or is_whole(seeds, 1), "a whole number >= 1, or None for all"
-    )
-    check(
-        "steps",
-        steps,
-        steps is None or is_whole(steps, 1),
-        "a whole number >= 1, or None for those of the study",
-    )
-    for study in studies:
-        check("study", study, study in STUDIES, f"one of {', '.join(STUDIES)}")
-    return list(
-        dict.fromkeys(spec for study in studies for spec in STUDIES[study].specs(seeds, steps))
-    )
-
-
-def runs_of(specs, records):
-    """One row per spec, as `record.table` gives it; a run without a record is there too, with status "missing"."""
-    from .named import check
-    from .record import table
-
-    check(
-        "records",
-        type(records).__name__,
-        isinstance(records, dict),
-        "records by key, as Journal(folder).load() and sweep(…).records are",
-    )
-    found = {spec.key: records[spec.key] for spec in specs if spec.key in records}
-    absent = {
-        s.key: {"key": s.key, "spec": asdict(s), "status": "missing", "numerics": None}
-        for s in specs
-        if s.key not in records
-    }
-    return table(found | absent)

@@ -6,16 +6,16 @@ import os
 import threading
 from dataclasses import dataclass, field
 
-from .cluster import GUARD, SweepError, cluster, here, on_cluster
-from .journal import Journal
-from .named import check, is_whole
-from .numerics import NUMERICS
-from .pace import Pace, in_words
-from .paths import RECORDS, RUNS_CSV
-from .progress import progress_bar, told
-from .record import same_formulas, table
-from .spec import RunSpec
-from .training import batches
+from pinnlib.paths import RECORDS
+from pinnlib.progress import message_stream, progress_bar
+from pinnlib.registry import is_whole, validate
+from pinnlib.runs.executors import GUARD, SweepError, cluster, here, on_cluster
+from pinnlib.runs.provenance import NUMERICS
+from pinnlib.runs.record import same_formulas
+from pinnlib.runs.store import Store
+from pinnlib.runs.timing import TimeEstimate, in_words
+from pinnlib.spec import RunSpec
+from pinnlib.training import batches
 
 FORMULAS = ("model", "gate", "system", "hard_velocity")  # fields that stand for code
 FIRST = 8  # runs in the first batch of a process: a quarter of a minute of spectral runs
@@ -78,15 +78,15 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
         list(dict.fromkeys([specs] if isinstance(specs, RunSpec) else specs)),
         os.cpu_count() if workers is None else workers,
     )
-    check("workers", workers, is_whole(workers, 1), "a whole number >= 1")
-    with Journal(folder).writing() as journal:
+    validate("workers", workers, is_whole(workers, 1), "a whole number >= 1")
+    with Store(folder).writing() as journal:
         report = Report(len(specs), set_aside=journal.damaged)
         _check_formulas(specs, journal.records)
         todo = missing(specs, journal.records, older)
         scheduler = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
         with cluster(todo, int(workers), scheduler) as client:
             hands = len(client.scheduler_info(n_workers=-1)["workers"]) if client else 1
-            pace = Pace(journal.records)
+            pace = TimeEstimate(journal.records)
             parts = _in_order(batches(todo, max(hands, 1)), pace, max(hands, 1))
             with _bar(todo, pace, max(hands, 1), progress) as reached:
                 finished = (
@@ -96,7 +96,7 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
                 )
                 try:
                     for part, records in finished:
-                        check(
+                        validate(
                             "records",
                             [r["key"] for r in records],
                             [r["key"] for r in records] == [s.key for s in part],
@@ -106,7 +106,7 @@ def sweep(specs, folder=RECORDS, workers=None, scheduler=None, older=False, prog
                         report.trained += len(records)
                 except KeyboardInterrupt:
                     kept, left = len(specs) - len(todo) + report.trained, len(todo) - report.trained
-                    with told() as file:
+                    with message_stream() as file:
                         print(
                             f"\nstopped: {report.trained} runs trained now, {kept} on record, {left} left; the same command goes on from here",
                             file=file,
@@ -167,11 +167,3 @@ def _bar(todo, pace, hands, progress):
                 bar.update(pace.seconds(part) * more)
 
         yield reached
-
-
-def export(folder=RECORDS, path=RUNS_CSV):
-    """Write the tidy table of all records; returns it."""
-    frame = table(Journal(folder).load())
-    frame.to_csv(f"{path}.new", index=False, lineterminator="\n")
-    os.replace(f"{path}.new", path)
-    return frame

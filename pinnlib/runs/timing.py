@@ -5,14 +5,14 @@ import os
 
 import pandas as pd
 
-from .paths import RUNS_CSV
+from pinnlib.paths import RUNS_CSV
 
 UNKNOWN = 3e-7  # seconds per update and point of a model that was never trained: as a spectral one
 LONG = 1e6  # updates × points from which a run tells the pace: a shorter one is mostly start-up
 COLUMNS = ["model", "steps", "points", "seconds"]
 
 
-class Pace:
+class TimeEstimate:
     """Median seconds per update and point of a run, by model: of these records or, for a model that they lack, of the repository's own."""
 
     def __init__(self, records):
