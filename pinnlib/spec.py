@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -135,6 +136,10 @@ class RunSpec:
 
     def _set(self, field, value):
         object.__setattr__(self, field, value)  # canonical form, while the object is being built
+
+    def select(self, *names: str) -> dict[str, Any]:
+        """{name: value} of the named settings: what identifies the run in a row of a table."""
+        return {name: getattr(self, name) for name in names}
 
     @property
     def trunk(self):
