@@ -6,7 +6,7 @@ import dataclasses
 import html
 import os
 import threading
-from collections.abc import Iterable
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pandas as pd
 from pinnlib.explorer.portrait import plot_portrait, run_label
 from pinnlib.explorer.runs import RunLibrary
 from pinnlib.explorer.scatter import Scatter
-from pinnlib.gates import GATES, Gate
+from pinnlib.gates import GATES
 from pinnlib.losses import LOSSES
 from pinnlib.models import MODELS
 from pinnlib.paths import RECORDS
@@ -35,10 +35,6 @@ NO_GATE = "nothing"
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-class Cancelled(Exception):  # noqa: N818 (a signal, not an error)
-    """Cancel was pressed."""
-
-
 class Explorer:
     """Controls, the portrait of the run that they name, and all runs of its setting against k.
 
@@ -55,13 +51,13 @@ class Explorer:
             beside = str(lookup("beside", GATES, beside))
         self.start = RunSpec(**settings)
         self.runs = RunLibrary(folder)
-        self.thread: threading.Thread | None = None
-        self._todo: list[RunSpec] = []  # what the thread trains
+        self.thread = None
+        self._todo = []  # what the thread trains
         self._stop = threading.Event()
         self._lock = threading.RLock()
         self._message = ""
         self._updating = False  # True while the program, not the user, sets the controls
-        second_gates = list(dict.fromkeys([NO_GATE, *GATES, beside]))
+        second_gates = _distinct([NO_GATE, *GATES, beside])
         self.controls = {
             "model": widgets.Dropdown(options=list(MODELS)),
             "k": _slider(STIFFNESSES),
@@ -71,11 +67,11 @@ class Explorer:
             "beside": widgets.Dropdown(options=second_gates, value=beside),
             "gate": widgets.Dropdown(options=list(GATES)),  # last: its own sliders follow it
         }
-        self.numbers: dict[str, widgets.SelectionSlider] = {}  # the fields of the chosen gate
+        self.numbers = {}  # the fields of the chosen gate
         self._compose()
         self.select(self.start)
 
-    def _compose(self) -> None:
+    def _compose(self):
         """Create the other widgets, connect all of them and lay them out."""
         for name, control in self.controls.items():
             self._connect(control, name)
@@ -96,7 +92,7 @@ class Explorer:
         line = widgets.HBox([self.train, self.cancel, self.progress, self.status])
         self.box = widgets.VBox([self.panel, line, self.tabs])
 
-    def _connect(self, control: widgets.Widget, name: str) -> None:
+    def _connect(self, control, name):
         control.description = SYMBOLS.get(name, name)
         control.layout = widgets.Layout(width="280px")
         control.observe(self._changed, "value")
@@ -140,7 +136,7 @@ class Explorer:
         self._updating = False
         self.show()
 
-    def _offer_numbers(self, gate: Gate) -> None:
+    def _offer_numbers(self, gate):
         """Replace the sliders of the last gate by one for each number of this gate."""
         self._gate = gate
         self.numbers = {}
@@ -155,7 +151,7 @@ class Explorer:
             self.numbers[field.name] = slider
         self.panel.children = (*self.controls.values(), *self.numbers.values())
 
-    def _changed(self, change: dict) -> None:
+    def _changed(self, change):
         if self._updating:
             return
         if not self.training:
@@ -164,7 +160,7 @@ class Explorer:
             self._offer_numbers(GATES[change["new"]]())
         self.show()
 
-    def _open(self, spec: RunSpec) -> None:
+    def _open(self, spec):
         self.select(spec)
         self.tabs.selected_index = 0
 
@@ -188,14 +184,15 @@ class Explorer:
             self.progress.layout.display = "flex" if self.training else "none"
             self.status.value = self._status(specs)
 
-    def _draw_scatter(self, specs: list[RunSpec]) -> None:
+    def _draw_scatter(self, specs):
         """All runs of the setting: the chosen models and gates first, as many as have a style."""
-        models = list(dict.fromkeys([specs[0].model, *MODELS]))[: len(SPARE_MODELS)]
-        gates = list(dict.fromkeys([*(spec.gate for spec in specs), *GATES]))[: len(SPARE_GATES)]
+        models = _distinct([specs[0].model, *MODELS])[: len(SPARE_MODELS)]
+        chosen_gates = [spec.gate for spec in specs]
+        gates = _distinct([*chosen_gates, *GATES])[: len(SPARE_GATES)]
         table = self.runs.similar(specs[0], models, gates)
         self.scatter.draw(table, [spec.key for spec in specs])
 
-    def _status(self, specs: list[RunSpec]) -> str:
+    def _status(self, specs):
         lines = [html.escape(self._message)] if self._message else []
         for spec in specs:
             in_training = self.training and spec in self._todo
@@ -222,12 +219,12 @@ class Explorer:
         self.thread.start()
         self.show()
 
-    def _work(self, todo: list[RunSpec], message: str) -> None:
+    def _work(self, todo, message):
         """Train in the thread; `message` is shown at the end if all goes well."""
         try:
             for spec in todo:
                 (self.runs.live[spec],) = train_batch([spec], advance=self._advance)
-        except Cancelled:
+        except CancelledError:
             message = "Cancelled."
         except Exception as error:  # nobody above a thread would report it
             message = f"Training failed: {type(error).__name__}: {error}"
@@ -236,9 +233,9 @@ class Explorer:
             self._message = message
         self.show()
 
-    def _advance(self, updates: int) -> None:
+    def _advance(self, updates):
         if self._stop.is_set():
-            raise Cancelled
+            raise CancelledError
         self.progress.value += updates
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
@@ -248,16 +245,21 @@ class Explorer:
         if run is not None:
             text += "\n" + pd.Series(run.metrics).astype(float).round(4).to_string()
         image = base64.b64encode(self.picture.value).decode()
-        bundle: dict[str, Any] = {"text/plain": text, "image/png": image}
+        bundle = {"text/plain": text, "image/png": image}
         if HEADLESS not in os.environ:
             bundle[VIEW] = self.box._repr_mimebundle_()[VIEW]
         return bundle
 
 
-def _slider(values: Iterable[float]) -> widgets.SelectionSlider:
+def _slider(values):
     return widgets.SelectionSlider(options=_choices(values), continuous_update=False)
 
 
-def _choices(values: Iterable[float]) -> list[tuple[str, float]]:
+def _choices(values):
     """(label, value) of each option of a slider."""
     return [(f"{value:g}", value) for value in sorted(set(values))]
+
+
+def _distinct(names):
+    """The names in their order, each once."""
+    return list(dict.fromkeys(names))

@@ -20,6 +20,7 @@ from pinnlib.style.figures import RED, shades, styles
 from pinnlib.training import Result, initial_parameters, predict
 
 WIDTH, ROW, COLUMNS = 9.0, 2.1, 4  # inches, inches, panels in a row
+SEEDS = 5  # untrained networks
 REFERENCE = {"color": "0.78", "linewidth": 2.2, "solid_capstyle": "round"}
 LABELS = {"r": "length $r$ [m]", "theta": r"angle $\theta$ [rad]"}
 SETTING = {  # how the heading and the labels write a field of a RunSpec
@@ -29,6 +30,8 @@ SETTING = {  # how the heading and the labels write a field of a RunSpec
     "seed": "seed {}",
     "steps": "{:,} updates",
 }
+UNITS = {"r": "m", "theta": "rad"}
+NOTE = {"ha": "center", "va": "center", "color": "0.4"}
 TIME = "time $t$ [s]"
 
 
@@ -60,9 +63,7 @@ def plot_problem(spec: RunSpec) -> Picture:
     return figure
 
 
-def plot_untrained(
-    spec: RunSpec, gates: Sequence[str] = ("exp", "linear"), seeds: int = 5
-) -> Picture:
+def plot_untrained(spec: RunSpec, gates: Sequence[str]) -> Picture:
     """The gates, the output of untrained networks, and the same networks under each gate.
 
     The networks differ, but all start at the initial position.
@@ -75,7 +76,7 @@ def plot_untrained(
     for (_, gate), look in styles([spec.model], gates).items():
         look = look | {"marker": None, "color": "black"}
         left.plot(t, under[gate].gate_object.jet(t).value, **look, label=gate)
-    for seed, colour in shades(range(seeds)).items():
+    for seed, colour in shades(range(SEEDS)).items():
         theta = initial_parameters(dataclasses.replace(spec, seed=seed)).double()
         blocks = spec.trunk.blocks(theta[None], len(components))
         output = spec.trunk.jet(blocks, t[None]).value[0, -1]
@@ -91,7 +92,7 @@ def plot_untrained(
         axis.set_ylim(np.min(limits), np.max(limits))
     left.set(title="the gates", ylabel="$g(t)$")
     left.legend()
-    free.set(title=f"untrained networks, {seeds} seeds", ylabel="output")
+    free.set(title=f"untrained networks, {SEEDS} seeds", ylabel="output")
     for axis in figure.axes:
         axis.set(xlabel=TIME, xlim=(0, spec.horizon))
     return figure
@@ -106,32 +107,32 @@ def plot_portrait(runs: Result | Sequence[Result], problem: RunSpec | None = Non
     runs = [runs] if isinstance(runs, Result) else list(runs)
     allowed = "at least one Result, unless a problem is given"
     validate("runs", runs, runs or problem is not None, allowed)
-    specs = [run.spec for run in runs] or [problem]
-    names = specs[0].system_object.components
+    specs = [run.spec for run in runs]
+    first = problem or specs[0]
+    names = first.system_object.components
     figure, (path, *axes) = _sheet(6 + len(names))
     panels = Panels(path, axes[: len(names)], *axes[len(names) :])
-    problems = {(s.system_object, s.initial_position, s.initial_velocity): s for s in specs}
-    for spec in problems.values():
-        _plot_reference(spec, panels.path, panels.states)
-    looks = _looks(specs, problem or specs[0])
-    for run, look in zip(runs, looks[: len(runs)], strict=True):
+    for spec in specs or [first]:
+        _plot_reference(spec, path, panels.states)
+    handles = [path.lines[0]]
+    for run, look in zip(runs, _looks(specs, first), strict=True):
         if run.parameters is not None and run.status == "ok":
             _plot_motion(run, look, panels)
         rms = np.sqrt(sum(run.history[f"rms_{name}"].astype(float) ** 2 for name in names))
         panels.learning.plot(run.history["update"], rms, **look)
-    _label_axes(panels, specs[0])
+        handles.append(Line2D([], [], **look, label=run_label(run.spec, specs)))
+    _label_axes(panels, first)
     for axis in panels[2:]:
         if not axis.lines:
-            _note_missing(axis, _reason_missing(runs, axis is panels.frequencies))
-    lines = [
-        Line2D([], [], **look, label=run_label(run.spec, specs))
-        for run, look in zip(runs, looks[: len(runs)], strict=True)
-    ]
+            text = _reason_missing(runs, axis is panels.frequencies)
+            axis.set_yscale("linear")
+            axis.set(xticks=[], yticks=[])
+            axis.text(0.5, 0.5, text, **NOTE, transform=axis.transAxes)
     figure.legend(
-        handles=[panels.path.lines[0], *lines],
+        handles=handles,
         loc="outside upper center",
-        ncols=1 + len(lines),
-        title=_heading(specs),
+        ncols=len(handles),
+        title=_heading(specs or [first]),
         fontsize=7.5,
         title_fontsize=7.5,
     )
@@ -140,28 +141,27 @@ def plot_portrait(runs: Result | Sequence[Result], problem: RunSpec | None = Non
 
 def run_label(spec: RunSpec, others: Sequence[RunSpec] = ()) -> str:
     """Model and gate of a run, and the settings in which `others` differ."""
-    differing = [
-        form.format(getattr(spec, name))
-        for name, form in SETTING.items()
-        if len({getattr(other, name) for other in others}) > 1
-    ]
-    return ", ".join([spec.model, spec.gate, *differing])
+    settings = [SETTING[name].format(getattr(spec, name)) for name in _differing(others)]
+    return ", ".join([spec.model, spec.gate, *settings])
 
 
-def _heading(specs: Sequence[RunSpec]) -> str:
+def _heading(specs):
     """The settings that all runs share."""
-    first = specs[0]
+    first, differing = specs[0], _differing(specs)
     shared = [
-        form.format(getattr(first, name))
-        for name, form in SETTING.items()
-        if len({getattr(spec, name) for spec in specs}) == 1
+        form.format(getattr(first, name)) for name, form in SETTING.items() if name not in differing
     ]
     if first.system != RunSpec.system:  # its k may have another unit
         shared = [first.system, *(text.removesuffix(" N/m") for text in shared)]
     return ", ".join(shared)
 
 
-def _sheet(count: int) -> tuple[Picture, Sequence[Axes]]:
+def _differing(specs):
+    """The names of SETTING in which runs differ."""
+    return [name for name in SETTING if len({getattr(spec, name) for spec in specs}) > 1]
+
+
+def _sheet(count):
     """A figure and one axis per panel."""
     rows, columns = -(-count // COLUMNS), min(count, COLUMNS)
     figure = Picture(figsize=(WIDTH, ROW * rows), layout="constrained")
@@ -171,36 +171,36 @@ def _sheet(count: int) -> tuple[Picture, Sequence[Axes]]:
     return figure, axes[:count]
 
 
-def _looks(specs: Sequence[RunSpec], first: RunSpec) -> list[dict]:
+def _looks(specs, first):
     """Drawing options of each run. If all are of one model, those other than `first` are red."""
-    looks = styles(dict.fromkeys(s.model for s in specs), dict.fromkeys(s.gate for s in specs))
-    one_model = {spec.model for spec in specs} == {first.model}
+    models = dict.fromkeys(spec.model for spec in specs)
+    gates = dict.fromkeys(spec.gate for spec in specs)
+    looks = styles(models, gates)
     chosen = []
     for spec in specs:
         look = looks[spec.model, spec.gate] | {"marker": None}
-        if one_model and spec != first:
+        if set(models) == {first.model} and spec != first:
             look["color"] = RED
         chosen.append(look)
     return chosen
 
 
-def _plot_reference(spec: RunSpec, path: Axes, states: Sequence[Axes]) -> None:
+def _plot_reference(spec, path, states):
     ref = spec.reference
-    coordinates = spec.system_object.path(ref.q, ref.v)  # label → values
-    x_label, y_label = coordinates
-    path.plot(*coordinates.values(), **REFERENCE, label="reference")
-    path.plot(*(values[0] for values in coordinates.values()), "o", color="black", zorder=3)
+    (x_label, x), (y_label, y) = spec.system_object.path(ref.q, ref.v).items()
+    path.plot(x, y, **REFERENCE, label="reference")
+    path.plot(x[0], y[0], "o", color="black", zorder=3)
     path.set(xlabel=x_label, ylabel=y_label)
     path.locator_params(nbins=5)
-    units = {label.partition("[")[2] for label in coordinates} - {""}
-    if len(units) == 1:
+    unit = x_label.partition("[")[2]
+    if unit and y_label.endswith(unit):
         path.set_aspect("equal", adjustable="datalim")
     for axis, name, q in zip(states, spec.system_object.components, ref.q, strict=True):
         axis.plot(ref.t, q, **REFERENCE)
         axis.set(xlabel=TIME, xlim=(0, spec.horizon), ylabel=LABELS.get(name, name))
 
 
-def _plot_motion(run: Result, look: dict, panels: Panels) -> None:
+def _plot_motion(run, look, panels):
     """Everything that needs the parameters of a run."""
     spec, ref, system = run.spec, run.spec.reference, run.spec.system_object
     table = run.predict(ref.t)
@@ -225,7 +225,7 @@ def _plot_motion(run: Result, look: dict, panels: Panels) -> None:
         panels.frequencies.plot(untrained.frequencies, change, "o", **circles)
 
 
-def _label_axes(panels: Panels, spec: RunSpec) -> None:
+def _label_axes(panels, spec):
     names = spec.system_object.components
     for axis in (panels.error, panels.residual, panels.sensitivity):
         axis.set(xlabel=TIME, xlim=(0, spec.horizon))
@@ -236,30 +236,19 @@ def _label_axes(panels: Panels, spec: RunSpec) -> None:
     panels.learning.set(xlabel="update", ylabel="RMS residual in training", yscale="log")
 
 
-def _units(names: Sequence[str], per: str = "") -> str:
+def _units(names, per=""):
     """`" [m, rad]"`, or nothing if the unit of a component is not known."""
-    if not all(name in LABELS for name in names):
-        return ""
-    units = [LABELS[name].partition("[")[2].rstrip("]") + per for name in names]
-    return f" [{', '.join(units)}]"
+    units = [UNITS[name] + per for name in names if name in UNITS]
+    return f" [{', '.join(units)}]" if len(units) == len(names) else ""
 
 
-def _note_missing(axis: Axes, text: str) -> None:
-    axis.set_yscale("linear")
-    axis.set(xticks=[], yticks=[])
-    axis.text(0.5, 0.5, text, ha="center", va="center", color="0.4", transform=axis.transAxes)
-
-
-def _reason_missing(runs: Sequence[Result], of_frequencies: bool) -> str:
+def _reason_missing(runs, of_frequencies):
     """Why a panel is empty."""
     if not runs:
         return "not trained yet"
-    if of_frequencies and not any(_has_frequencies(run) for run in runs):
+    trunks = {type(run.spec.trunk) for run in runs}
+    if of_frequencies and all(trunk.frequencies is Trunk.frequencies for trunk in trunks):
         return "a trunk without\nfrequencies"
     if any(run.status != "ok" for run in runs):
         return "diverged"
     return "parameters\nnot on record"
-
-
-def _has_frequencies(run: Result) -> bool:
-    return type(run.spec.trunk).frequencies is not Trunk.frequencies

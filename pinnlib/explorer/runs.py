@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from pinnlib.paths import RECORDS
-from pinnlib.runs.record import Record, result_of, same_formulas
+from pinnlib.runs.record import result_of, same_formulas
 from pinnlib.runs.store import Store
 from pinnlib.runs.timing import TimeEstimate
 from pinnlib.spec import RunSpec
@@ -23,9 +23,11 @@ class RunLibrary:
 
     def __init__(self, folder: str | Path = RECORDS):
         self.records = Store(folder).load()
-        self.live: dict[RunSpec, Result] = {}
+        self.live = {}
         self._timing = TimeEstimate(self.records)
-        self._specs = {key: RunSpec(**record["spec"]) for key, record in self.records.items()}
+        self._metrics = {
+            RunSpec(**record["spec"]): record.get("metrics", {}) for record in self.records.values()
+        }
 
     def find(self, spec: RunSpec) -> Result | None:
         """The Result of a run; its `parameters` are None if the record does not store them."""
@@ -66,8 +68,7 @@ class RunLibrary:
 
         One row per run: the columns of VARIED, key, spec, and the metrics.
         """
-        found = {s: self.records[key].get("metrics", {}) for key, s in self._specs.items()}
-        found |= {s: run.metrics for s, run in self.live.items()}
+        found = self._metrics | {s: run.metrics for s, run in self.live.items()}
         setting = spec.select(*SHARED)
         rows = []
         for run, metrics in found.items():
@@ -77,6 +78,6 @@ class RunLibrary:
         return table.sort_values(list(VARIED), ignore_index=True)
 
 
-def _result_without_parameters(spec: RunSpec, record: Record) -> Result:
+def _result_without_parameters(spec, record):
     history = pd.DataFrame(record["history"])
     return Result(spec, record["status"], record["metrics"], history, None, record["seconds"])

@@ -31,7 +31,7 @@ class Scatter:
 
     def __init__(self, on_open: Callable[[RunSpec], None], on_change: Callable[[dict], None]):
         self.on_open = on_open
-        self.table: pd.DataFrame | None = None
+        self.table = None
         options = []
         for name, text in METRICS.items():
             options.append((text.partition(" [")[0].replace("$L^2$", "L²"), name))
@@ -69,7 +69,7 @@ class Scatter:
 
 
 def plot_runs_against_k(
-    axis: Axes, table: pd.DataFrame, metric: str, ringed: Collection[str] = ()
+    axis: Axes, table: pd.DataFrame, metric: str, ringed: Collection[str]
 ) -> pd.DataFrame:
     """Draw each run as a point and the mean of each cell as a line; `ringed`: keys of runs.
 
@@ -96,7 +96,7 @@ def plot_runs_against_k(
     return table
 
 
-def _with_positions(table: pd.DataFrame, pairs: list, width: float) -> pd.DataFrame:
+def _with_positions(table, pairs, width):
     """Add the columns centre and x: each (model, gate) has a strip of the band around its k."""
     strip = width / len(pairs)
     curves = pd.MultiIndex.from_frame(table[["model", "gate"]])
