@@ -64,11 +64,15 @@ def test_a_recorded_run_is_shown_at_once(folder):
     assert view.picture.value == plot_portrait(view.runs.find(view.spec))._repr_png_()
 
 
-def test_a_new_run_has_another_picture(folder):
+def test_the_picture_follows_the_controls_and_the_training(folder):
     view = Explorer(folder, **TINY)
     recorded = view.picture.value
     view.controls["seed"].value = 3
-    assert view.picture.value != recorded
+    untrained = view.picture.value
+    assert untrained != recorded
+    view.train.click()
+    finish(view)
+    assert view.picture.value != untrained
 
 
 SETTINGS = {
