@@ -9,7 +9,6 @@ from ipympl.backend_nbagg import Canvas, FigureManager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pinnlib.spec import RunSpec
 from pinnlib.style.figures import METRICS, STIFFNESS, log_axis, styles
 
 SIZE = (8.4, 4.2)  # inches: 840 pixels fit beside an open sidebar
@@ -29,7 +28,7 @@ class Scatter:
     `on_open` is called with the RunSpec of a clicked point, `on_change` when the metric changes.
     """
 
-    def __init__(self, on_open: Callable[[RunSpec], None], on_change: Callable[[dict], None]):
+    def __init__(self, on_open: Callable, on_change: Callable):
         self.on_open = on_open
         self.table = None
         options = []
