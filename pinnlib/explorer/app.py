@@ -51,7 +51,7 @@ class Explorer:
             beside = str(lookup("beside", GATES, beside))
         self.start = RunSpec(**settings)
         self.runs = RunLibrary(folder)
-        self.thread = None
+        self.thread: threading.Thread | None = None
         self._todo = []  # what the thread trains
         self._stop = threading.Event()
         self._lock = threading.RLock()

@@ -23,7 +23,7 @@ class RunLibrary:
 
     def __init__(self, folder: str | Path = RECORDS):
         self.records = Store(folder).load()
-        self.live = {}
+        self.live: dict[RunSpec, Result] = {}
         self._timing = TimeEstimate(self.records)
         self._metrics = {
             RunSpec(**record["spec"]): record.get("metrics", {}) for record in self.records.values()
