@@ -1,4 +1,4 @@
-"""A run behind sliders and menus: seen at once where it is on record, trained on the spot where it is not."""
+"""Explorer: a run chosen with sliders and menus, shown from its record or trained on request."""
 
 import base64
 import contextvars
@@ -6,12 +6,14 @@ import dataclasses
 import html
 import os
 import threading
+from concurrent.futures import CancelledError
 from pathlib import Path
+from typing import Any
 
 import ipywidgets as widgets
 import pandas as pd
 
-from pinnlib.explorer.portrait import label, portrait
+from pinnlib.explorer.portrait import plot_portrait, run_label
 from pinnlib.explorer.runs import RunLibrary
 from pinnlib.explorer.scatter import Scatter
 from pinnlib.gates import GATES
@@ -24,280 +26,240 @@ from pinnlib.spec import RunSpec
 from pinnlib.style.figures import SPARE_GATES, SPARE_MODELS
 from pinnlib.training import train_batch
 
-SETTINGS = (
-    "model",
-    "k",
-    "lambda_ic",
-    "loss",
-    "seed",
-)  # fields of a RunSpec with a control of their own, besides the gate
-STIFFNESSES = tuple(float(k) for k in range(5, 155, 5))
-PENALTIES = (0.0, 1.0, 5.0, 10.0, 50.0, 100.0, 500.0)
-FACTORS = (
-    0.1,
-    0.25,
-    0.5,
-    1,
-    2,
-    4,
-    10,
-)  # a gate's numbers are offered at these multiples of their defaults
-NAMES = {"alpha": "α", "lambda_ic": "λ_IC"}
-ALONE = "nothing"
+SETTINGS = ("model", "k", "lambda_ic", "loss", "seed")  # have a control each, besides the gate
+STIFFNESSES = [float(k) for k in range(5, 155, 5)]
+PENALTIES = [0.0, 1.0, 5.0, 10.0, 50.0, 100.0, 500.0]
+FACTORS = (0.1, 0.25, 0.5, 1, 2, 4, 10)  # a gate's slider offers these multiples of the default
+SYMBOLS = {"alpha": "α", "lambda_ic": "λ_IC"}
+NO_GATE = "nothing"
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-class Cancelled(Exception):
-    """Cancel was pressed."""
-
-
 class Explorer:
-    """Controls, the portrait of the run they name, and all runs of its setting against k.
+    """Controls, the portrait of the run that they name, and all runs of its setting against k.
 
-    `settings` are those of a RunSpec: the controls start there, and what has no control (steps, system, …) stays there.
-    `folder`: the journal whose runs are shown, such as that of a sweep of your own. `beside`: a gate, such as "exp(alpha=2)", under which the same run is drawn too.
-    In a live notebook it can be played with; where there are no widgets it is the picture of its run.
+    `settings` are those of a RunSpec: the controls start there, and settings without a control
+    (steps, system, …) keep their value. `folder` holds the records, for example of your own sweep.
+    `beside` is a second gate, such as "exp(alpha=2)", under which the same run is drawn too.
+    Without widgets, as in a saved notebook, the explorer is the picture of its run.
     """
 
-    def __init__(self, folder=RECORDS, beside=ALONE, **settings):
-        validate(
-            "folder",
-            str(folder),
-            any(Path(folder).glob("*.jsonl")),
-            "a folder with records of runs",
-        )
-        beside = beside if beside == ALONE else str(lookup("beside", GATES, beside))
-        self.start, self.runs, self.thread, self._todo = (
-            RunSpec(**settings),
-            RunLibrary(folder),
-            None,
-            [],
-        )
-        self._stop, self._lock, self._said, self._quiet = (
-            threading.Event(),
-            threading.RLock(),
-            "",
-            False,
-        )
+    def __init__(self, folder: str | Path = RECORDS, beside: str = NO_GATE, **settings: Any):
+        has_records = any(Path(folder).glob("*.jsonl"))
+        validate("folder", str(folder), has_records, "a folder with records of runs")
+        if beside != NO_GATE:
+            beside = str(lookup("beside", GATES, beside))
+        self.start = RunSpec(**settings)
+        self.runs = RunLibrary(folder)
+        self.thread: threading.Thread | None = None
+        self._todo = []  # what the thread trains
+        self._stop = threading.Event()
+        self._lock = threading.RLock()
+        self._message = ""
+        self._updating = False  # True while the program, not the user, sets the controls
+        second_gates = _distinct([NO_GATE, *GATES, beside])
         self.controls = {
-            "model": widgets.Dropdown(options=[*MODELS]),
-            "k": widgets.SelectionSlider(options=_choices(STIFFNESSES), continuous_update=False),
-            "lambda_ic": widgets.SelectionSlider(
-                options=_choices(PENALTIES), continuous_update=False
-            ),
-            "loss": widgets.Dropdown(options=[*LOSSES]),
-            "seed": widgets.SelectionSlider(options=_choices(range(20)), continuous_update=False),
-            "beside": widgets.Dropdown(
-                options=[*dict.fromkeys([ALONE, *GATES, beside])], value=beside
-            ),
-            "gate": widgets.Dropdown(
-                options=[*GATES]
-            ),  # the last: its sliders come and go after it
+            "model": widgets.Dropdown(options=list(MODELS)),
+            "k": _slider(STIFFNESSES),
+            "lambda_ic": _slider(PENALTIES),
+            "loss": widgets.Dropdown(options=list(LOSSES)),
+            "seed": _slider(range(20)),
+            "beside": widgets.Dropdown(options=second_gates, value=beside),
+            "gate": widgets.Dropdown(options=list(GATES)),  # last: its own sliders follow it
         }
-        self.numbers = {}  # the chosen gate's own fields → their sliders
-        self.picture, self.status = widgets.Image(format="png", width="100%"), widgets.HTML()
-        self.train = widgets.Button(
-            description="Train",
-            button_style="primary",
-            tooltip="train the run that the controls name",
-        )
-        self.cancel = widgets.Button(description="Cancel", disabled=True)
-        self.progress = widgets.IntProgress(
-            max=self.start.steps, layout=widgets.Layout(width="160px")
-        )
-        self.scatter = Scatter(self._open, self._changed)
+        self.numbers = {}  # the fields of the chosen gate
         self._compose()
         self.select(self.start)
 
     def _compose(self):
-        """Lay the widgets out and wire them."""
+        """Create the other widgets, connect all of them and lay them out."""
         for name, control in self.controls.items():
-            control.description, control.layout = (
-                NAMES.get(name, name),
-                widgets.Layout(width="280px"),
-            )
-            control.observe(self._changed, "value")
+            self._connect(control, name)
+        tooltip = "train the run that the controls name"
+        self.train = widgets.Button(description="Train", button_style="primary", tooltip=tooltip)
         self.train.on_click(lambda _: self.train_now())
+        self.cancel = widgets.Button(description="Cancel", disabled=True)
         self.cancel.on_click(lambda _: self._stop.set())
-        self.panel = widgets.GridBox(
-            layout=widgets.Layout(grid_template_columns="repeat(auto-fill, 285px)")
-        )
-        self.tabs = widgets.Tab(
-            [self.picture, self.scatter.box], titles=("this run", "all runs against k")
-        )
+        self.progress = widgets.IntProgress(layout=widgets.Layout(width="160px"))
+        self.status = widgets.HTML()
+        self.picture = widgets.Image(format="png", width="100%")
+        self.scatter = Scatter(self._open, self._changed)
+        titles = ("this run", "all runs against k")
+        self.tabs = widgets.Tab([self.picture, self.scatter.box], titles=titles)
         self.tabs.observe(self._changed, "selected_index")
-        self.box = widgets.VBox(
-            [
-                self.panel,
-                widgets.HBox([self.train, self.cancel, self.progress, self.status]),
-                self.tabs,
-            ]
-        )
+        columns = "repeat(auto-fill, 285px)"
+        self.panel = widgets.GridBox(layout=widgets.Layout(grid_template_columns=columns))
+        line = widgets.HBox([self.train, self.cancel, self.progress, self.status])
+        self.box = widgets.VBox([self.panel, line, self.tabs])
+
+    def _connect(self, control, name):
+        control.description = SYMBOLS.get(name, name)
+        control.layout = widgets.Layout(width="280px")
+        control.observe(self._changed, "value")
 
     @property
-    def spec(self):
-        """The run that the controls name; a ValueError if there can be no such run."""
-        gate = dataclasses.replace(
-            self._gate, **{name: slider.value for name, slider in self.numbers.items()}
-        )
-        return dataclasses.replace(
-            self.start, gate=str(gate), **{name: self.controls[name].value for name in SETTINGS}
-        )
+    def spec(self) -> RunSpec:
+        """The run that the controls name; a ValueError if it is not allowed."""
+        numbers = {name: slider.value for name, slider in self.numbers.items()}
+        gate = dataclasses.replace(self._gate, **numbers)
+        settings = {name: self.controls[name].value for name in SETTINGS}
+        return dataclasses.replace(self.start, gate=str(gate), **settings)
 
     @property
-    def training(self):
+    def shown(self) -> list[RunSpec]:
+        """The run that the controls name and, if `beside` is a gate, the same run under it."""
+        specs = [self.spec]
+        beside = self.controls["beside"].value
+        if beside not in (NO_GATE, specs[0].gate):
+            specs.append(dataclasses.replace(specs[0], gate=beside))
+        return specs
+
+    @property
+    def training(self) -> bool:
         """True while a run is being trained."""
         return self.thread is not None and self.thread.is_alive()
 
-    def select(self, spec):
+    def select(self, spec: RunSpec) -> None:
         """Set all controls to a run and show it."""
         validate("spec", spec, isinstance(spec, RunSpec), "a RunSpec")
-        self._quiet, self.start = True, spec
+        self._updating = True
+        self.start = spec
         for name in SETTINGS:
             control, value = self.controls[name], getattr(spec, name)
             if isinstance(control, widgets.SelectionSlider):
-                control.options = _choices([x for _, x in control.options], value)
+                control.options = _choices([choice for _, choice in control.options] + [value])
             elif value not in control.options:
                 control.options = (*control.options, value)
             control.value = value
         self.controls["gate"].value = spec.gate_object.name
-        self._offer(spec.gate_object)
-        self._quiet = False
+        self._offer_numbers(spec.gate_object)
+        self._updating = False
         self.show()
 
-    def _offer(self, gate):
-        """Sliders for the numbers of a gate, none if it has none."""
-        self._gate, self.numbers = gate, {}
-        for field in (field for field in real_fields(gate) if is_number(field.default)):
-            value, usual = (
-                getattr(gate, field.name),
-                [float(f"{(field.default or 1) * factor:.6g}") for factor in FACTORS],
-            )
-            slider = widgets.SelectionSlider(
-                options=_choices((field.default, *usual), value),
-                value=value,
-                continuous_update=False,
-            )
-            slider.description, slider.layout = (
-                NAMES.get(field.name, field.name),
-                self.controls["gate"].layout,
-            )
-            slider.observe(self._changed, "value")
+    def _offer_numbers(self, gate):
+        """Replace the sliders of the last gate by one for each number of this gate."""
+        self._gate = gate
+        self.numbers = {}
+        for field in real_fields(gate):
+            if not is_number(field.default):
+                continue
+            value = getattr(gate, field.name)
+            multiples = [float(f"{(field.default or 1) * factor:.6g}") for factor in FACTORS]
+            slider = _slider([field.default, *multiples, value])
+            slider.value = value
+            self._connect(slider, field.name)
             self.numbers[field.name] = slider
         self.panel.children = (*self.controls.values(), *self.numbers.values())
 
     def _changed(self, change):
-        if not self._quiet:
-            self._said = self._said if self.training else ""
-            if change["owner"] is self.controls["gate"]:
-                self._offer(GATES[change["new"]]())
-            self.show()
-
-    @property
-    def shown(self):
-        """The run that the controls name and, if asked for, the same under another gate."""
-        spec, beside = self.spec, self.controls["beside"].value
-        return (
-            [spec]
-            if beside == ALONE
-            else [*dict.fromkeys([spec, dataclasses.replace(spec, gate=beside)])]
-        )
-
-    def show(self):
-        """Draw what the controls name, and say where it comes from."""
-        with self._lock:
-            try:
-                specs = self.shown
-            except (
-                ValueError
-            ) as error:  # what the controls name is refused: say so, as the library does
-                self.train.disabled, self.status.value = True, f"<b>{html.escape(str(error))}</b>"
-                return
-            if self.tabs.selected_index == 1:
-                models, gates = (
-                    [*dict.fromkeys(names)]
-                    for names in ((specs[0].model, *MODELS), (*(s.gate for s in specs), *GATES))
-                )
-                self.scatter.draw(
-                    self.runs.like(
-                        specs[0], models[: len(SPARE_MODELS)], gates[: len(SPARE_GATES)]
-                    ),
-                    [s.key for s in specs],
-                )
-            else:
-                runs = [run for run in map(self.runs.find, specs) if run is not None]
-                self.picture.value = portrait(runs, specs[0])._repr_png_()
-            self.train.disabled, self.cancel.disabled = (
-                self.training or all(map(self.runs.whole, specs)),
-                not self.training,
-            )
-            self.progress.layout.display = "flex" if self.training else "none"
-            told = [
-                "Being trained." if self.training and s in self._todo else self.runs.told(s)
-                for s in specs
-            ]
-            told = (
-                [f"{html.escape(s.gate)}: {line}" for s, line in zip(specs, told)]
-                if len(specs) > 1
-                else told
-            )
-            self.status.value = "<br>".join([html.escape(self._said)] * bool(self._said) + told)
-
-    def train_now(self):
-        """Train what is shown and not there yet, in a thread of its own; one training at a time."""
-        todo = [spec for spec in self.shown if not self.runs.whole(spec)]
-        if todo and not self.training:
-            self._todo = todo
-            self._stop.clear()
-            self.progress.value, self.progress.max = 0, sum(spec.steps for spec in todo)
-            self._said = (
-                "Training "
-                + " and ".join(f"{label(spec)}, k = {spec.k:g}, seed {spec.seed}" for spec in todo)
-                + "."
-            )
-            self.thread = threading.Thread(
-                target=contextvars.copy_context().run, args=(self._work, todo), daemon=True
-            )
-            self.thread.start()
-            self.show()
-
-    def _work(self, todo):
-        try:
-            for spec in todo:
-                (self.runs.live[spec],) = train_batch([spec], advance=self._advance)
-            said = self._said.replace("Training", "Finished:")
-        except Cancelled:
-            said = "Cancelled."
-        except (
-            Exception
-        ) as error:  # a thread has nobody above it: the person at the controls is told
-            said = f"Training failed: {type(error).__name__}: {error}"
-        with self._lock:
-            self.thread, self._said = None, said
+        if self._updating:
+            return
+        if not self.training:
+            self._message = ""
+        if change["owner"] is self.controls["gate"]:
+            self._offer_numbers(GATES[change["new"]]())
         self.show()
-
-    def _advance(self, updates):
-        if self._stop.is_set():
-            raise Cancelled
-        self.progress.value += updates
 
     def _open(self, spec):
         self.select(spec)
         self.tabs.selected_index = 0
 
-    def _repr_mimebundle_(self, **_):
+    def show(self) -> None:
+        """Draw what the controls name, and say where it comes from."""
+        with self._lock:
+            try:
+                specs = self.shown
+            except ValueError as error:  # these settings are not allowed
+                self.train.disabled = True
+                self.status.value = f"<b>{html.escape(str(error))}</b>"
+                return
+            if self.tabs.selected_index == 1:
+                self._draw_scatter(specs)
+            else:
+                found = [self.runs.find(spec) for spec in specs]
+                runs = [run for run in found if run is not None]
+                self.picture.value = plot_portrait(runs, specs[0])._repr_png_()
+            self.train.disabled = self.training or all(map(self.runs.has_parameters, specs))
+            self.cancel.disabled = not self.training
+            self.progress.layout.display = "flex" if self.training else "none"
+            self.status.value = self._status(specs)
+
+    def _draw_scatter(self, specs):
+        """All runs of the setting: the chosen models and gates first, as many as have a style."""
+        models = _distinct([specs[0].model, *MODELS])[: len(SPARE_MODELS)]
+        chosen_gates = [spec.gate for spec in specs]
+        gates = _distinct([*chosen_gates, *GATES])[: len(SPARE_GATES)]
+        table = self.runs.similar(specs[0], models, gates)
+        self.scatter.draw(table, [spec.key for spec in specs])
+
+    def _status(self, specs):
+        lines = [html.escape(self._message)] if self._message else []
+        for spec in specs:
+            in_training = self.training and spec in self._todo
+            text = "Being trained." if in_training else self.runs.describe(spec)
+            if len(specs) > 1:
+                text = f"{html.escape(spec.gate)}: {text}"
+            lines.append(text)
+        return "<br>".join(lines)
+
+    def train_now(self) -> None:
+        """Train the runs shown that are not available, in a thread; one training at a time."""
+        todo = [spec for spec in self.shown if not self.runs.has_parameters(spec)]
+        if not todo or self.training:
+            return
+        self._todo = todo
+        self._stop.clear()
+        self.progress.value = 0
+        self.progress.max = sum(spec.steps for spec in todo)
+        names = [f"{run_label(spec)}, k = {spec.k:g}, seed {spec.seed}" for spec in todo]
+        self._message = f"Training {' and '.join(names)}."
+        context = contextvars.copy_context()  # Jupyter finds the cell of an output by its context
+        work = (self._work, todo, f"Finished: {' and '.join(names)}.")
+        self.thread = threading.Thread(target=context.run, args=work, daemon=True)
+        self.thread.start()
+        self.show()
+
+    def _work(self, todo, message):
+        """Train in the thread; `message` is shown at the end if all goes well."""
+        try:
+            for spec in todo:
+                (self.runs.live[spec],) = train_batch([spec], advance=self._advance)
+        except CancelledError:
+            message = "Cancelled."
+        except Exception as error:  # nobody above a thread would report it
+            message = f"Training failed: {type(error).__name__}: {error}"
+        with self._lock:
+            self.thread = None
+            self._message = message
+        self.show()
+
+    def _advance(self, updates):
+        if self._stop.is_set():
+            raise CancelledError
+        self.progress.value += updates
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """The picture and the metrics of the run, and the widgets if a reader can use them."""
+        text = self.runs.describe(self.spec)
         run = self.runs.find(self.spec)
-        numbers = (
-            "" if run is None else "\n" + pd.Series(run.metrics).astype(float).round(4).to_string()
-        )
-        still = {
-            "text/plain": self.runs.told(self.spec) + numbers,
-            "image/png": base64.b64encode(self.picture.value).decode(),
-        }
-        return (
-            still if HEADLESS in os.environ else still | {VIEW: self.box._repr_mimebundle_()[VIEW]}
-        )
+        if run is not None:
+            text += "\n" + pd.Series(run.metrics).astype(float).round(4).to_string()
+        image = base64.b64encode(self.picture.value).decode()
+        bundle = {"text/plain": text, "image/png": image}
+        if HEADLESS not in os.environ:
+            bundle[VIEW] = self.box._repr_mimebundle_()[VIEW]
+        return bundle
 
 
-def _choices(usual, *more):
-    return [(f"{x:g}", x) for x in sorted({*usual, *more})]
+def _slider(values):
+    return widgets.SelectionSlider(options=_choices(values), continuous_update=False)
+
+
+def _choices(values):
+    """(label, value) of each option of a slider."""
+    return [(f"{value:g}", value) for value in sorted(set(values))]
+
+
+def _distinct(names):
+    """The names in their order, each once."""
+    return list(dict.fromkeys(names))

@@ -1,289 +1,254 @@
-"""Portraits: untrained networks under their gates, trained runs against the reference, and all runs of a setting against k."""
+"""Figures of single runs: the problem, untrained networks, trained runs against the reference."""
 
 import dataclasses
 import io
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from pinnlib.analysis.ntk import jacobian, profile
 from pinnlib.metrics import state_error
 from pinnlib.models import Trunk
 from pinnlib.registry import validate
 from pinnlib.spec import RunSpec
-from pinnlib.style.figures import METRICS, RED, STIFFNESS, log_axis, shades, styles
+from pinnlib.style.figures import RED, shades, styles
 from pinnlib.training import Result, initial_parameters, predict
 
-WIDTH, ROW, COLUMNS = 9.0, 1.9, 4  # inches, inches, panels in a row
-LEFT, BELOW = 0.6, 0.46  # inches beside and below an axis, for its labels
+WIDTH, ROW, COLUMNS = 9.0, 2.1, 4  # inches, inches, panels in a row
+SEEDS = 5  # untrained networks
 REFERENCE = {"color": "0.78", "linewidth": 2.2, "solid_capstyle": "round"}
 LABELS = {"r": "length $r$ [m]", "theta": r"angle $\theta$ [rad]"}
-PENALTY = r"$\lambda_\mathrm{{IC}}$ = {:g}"
-SETTING = {
+SETTING = {  # how the heading and the labels write a field of a RunSpec
     "k": "$k$ = {:g} N/m",
-    "lambda_ic": PENALTY,
+    "lambda_ic": r"$\lambda_\mathrm{{IC}}$ = {:g}",
     "loss": "{} loss",
     "seed": "seed {}",
     "steps": "{:,} updates",
 }
+UNITS = {"r": "m", "theta": "rad"}
+NOTE = {"ha": "center", "va": "center", "color": "0.4"}
 TIME = "time $t$ [s]"
 
 
 class Picture(Figure):
-    """A figure outside pyplot, so that one drawn in another thread disturbs nobody; a notebook shows it as its value."""
+    """A figure outside pyplot, safe to draw in another thread; a notebook shows it as its value."""
 
-    def _repr_png_(self):
-        self.savefig(data := io.BytesIO(), format="png", dpi=110)
+    def _repr_png_(self) -> bytes:
+        data = io.BytesIO()
+        self.savefig(data, format="png", dpi=110)
         return data.getvalue()
 
 
-def _sheet(count, top=0.15):
-    """(figure, one axis per panel) with fixed margins, which is twice as fast as fitting them; `top` inches for a title or a legend."""
+class Panels(NamedTuple):
+    """The axes of a portrait; `states` has one per component."""
+
+    path: Axes
+    states: Sequence[Axes]
+    error: Axes
+    residual: Axes
+    sensitivity: Axes
+    frequencies: Axes
+    learning: Axes
+
+
+def plot_problem(spec: RunSpec) -> Picture:
+    """The reference solution: the path, its start (dot), and the components against time."""
+    figure, (path, *states) = _sheet(1 + len(spec.system_object.components))
+    _plot_reference(spec, path, states)
+    return figure
+
+
+def plot_untrained(spec: RunSpec, gates: Sequence[str]) -> Picture:
+    """The gates, the output of untrained networks, and the same networks under each gate.
+
+    The networks differ, but all start at the initial position.
+    """
+    components = spec.system_object.components
+    name = components[-1]
+    t = torch.linspace(0, spec.horizon, 400, dtype=torch.float64)
+    under = {gate: dataclasses.replace(spec, gate=gate) for gate in gates}
+    figure, (left, free, *gated) = _sheet(2 + len(gates))
+    for (_, gate), look in styles([spec.model], gates).items():
+        look = look | {"marker": None, "color": "black"}
+        left.plot(t, under[gate].gate_object.jet(t).value, **look, label=gate)
+    for seed, colour in shades(range(SEEDS)).items():
+        theta = initial_parameters(dataclasses.replace(spec, seed=seed)).double()
+        blocks = spec.trunk.blocks(theta[None], len(components))
+        output = spec.trunk.jet(blocks, t[None]).value[0, -1]
+        free.plot(t, output, color=colour, linewidth=0.8)
+        for axis, gate in zip(gated, gates, strict=True):
+            motion = predict(under[gate], theta.numpy(), t.numpy())[name]
+            axis.plot(t, motion, color=colour, linewidth=0.8)
+    for axis, gate in zip(gated, gates, strict=True):
+        axis.plot(0, spec.initial_position[-1], "o", color="black", clip_on=False, zorder=3)
+        axis.set(title=f"gated: {gate}", ylabel=LABELS.get(name, name))
+    limits = [axis.get_ylim() for axis in gated]
+    for axis in gated:
+        axis.set_ylim(np.min(limits), np.max(limits))
+    left.set(title="the gates", ylabel="$g(t)$")
+    left.legend()
+    free.set(title=f"untrained networks, {SEEDS} seeds", ylabel="output")
+    for axis in figure.axes:
+        axis.set(xlabel=TIME, xlim=(0, spec.horizon))
+    return figure
+
+
+def plot_portrait(runs: Result | Sequence[Result], problem: RunSpec | None = None) -> Picture:
+    """Finished runs against their reference: motion, errors, residual, learned frequencies.
+
+    `problem`: the RunSpec whose reference is drawn if there are no runs yet.
+    A Result without parameters shows its learning curve only.
+    """
+    runs = [runs] if isinstance(runs, Result) else list(runs)
+    allowed = "at least one Result, unless a problem is given"
+    validate("runs", runs, runs or problem is not None, allowed)
+    specs = [run.spec for run in runs]
+    first = problem or specs[0]
+    names = first.system_object.components
+    figure, (path, *axes) = _sheet(6 + len(names))
+    panels = Panels(path, axes[: len(names)], *axes[len(names) :])
+    for spec in specs or [first]:
+        _plot_reference(spec, path, panels.states)
+    handles = [path.lines[0]]
+    for run, look in zip(runs, _looks(specs, first), strict=True):
+        if run.parameters is not None and run.status == "ok":
+            _plot_motion(run, look, panels)
+        rms = np.sqrt(sum(run.history[f"rms_{name}"].astype(float) ** 2 for name in names))
+        panels.learning.plot(run.history["update"], rms, **look)
+        handles.append(Line2D([], [], **look, label=run_label(run.spec, specs)))
+    _label_axes(panels, first)
+    for axis in panels[2:]:
+        if not axis.lines:
+            text = _reason_missing(runs, axis is panels.frequencies)
+            axis.set_yscale("linear")
+            axis.set(xticks=[], yticks=[])
+            axis.text(0.5, 0.5, text, **NOTE, transform=axis.transAxes)
+    figure.legend(
+        handles=handles,
+        loc="outside upper center",
+        ncols=len(handles),
+        title=_heading(specs or [first]),
+        fontsize=7.5,
+        title_fontsize=7.5,
+    )
+    return figure
+
+
+def run_label(spec: RunSpec, others: Sequence[RunSpec] = ()) -> str:
+    """Model and gate of a run, and the settings in which `others` differ."""
+    settings = [SETTING[name].format(getattr(spec, name)) for name in _differing(others)]
+    return ", ".join([spec.model, spec.gate, *settings])
+
+
+def _heading(specs):
+    """The settings that all runs share."""
+    first, differing = specs[0], _differing(specs)
+    shared = [
+        form.format(getattr(first, name)) for name, form in SETTING.items() if name not in differing
+    ]
+    if first.system != RunSpec.system:  # its k may have another unit
+        shared = [first.system, *(text.removesuffix(" N/m") for text in shared)]
+    return ", ".join(shared)
+
+
+def _differing(specs):
+    """The names of SETTING in which runs differ."""
+    return [name for name in SETTING if len({getattr(spec, name) for spec in specs}) > 1]
+
+
+def _sheet(count):
+    """A figure and one axis per panel."""
     rows, columns = -(-count // COLUMNS), min(count, COLUMNS)
-    height = ROW * rows + top
-    figure = Picture(figsize=(WIDTH, height))
-    wide, high = WIDTH / columns - LEFT - 0.1, ROW - BELOW  # inches of an axis
-    place = {"left": LEFT / WIDTH, "right": 1 - 0.1 / WIDTH, "wspace": (LEFT + 0.1) / wide}
-    place |= {"bottom": BELOW / height, "top": 1 - top / height, "hspace": BELOW / high}
-    axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw=place).flatten()
+    figure = Picture(figsize=(WIDTH, ROW * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).flatten()
     for spare in axes[count:]:
         spare.set_axis_off()
     return figure, axes[:count]
 
 
-def problem(spec):
-    """What a network is to find: the reference path, its start (dot), and the components against time."""
-    figure, (path, *states) = _sheet(1 + len(spec.system_object.components))
-    _reference(spec, path, states)
-    return figure
+def _looks(specs, first):
+    """Drawing options of each run. If all are of one model, those other than `first` are red."""
+    models = dict.fromkeys(spec.model for spec in specs)
+    gates = dict.fromkeys(spec.gate for spec in specs)
+    looks = styles(models, gates)
+    chosen = []
+    for spec in specs:
+        look = looks[spec.model, spec.gate] | {"marker": None}
+        if set(models) == {first.model} and spec != first:
+            look["color"] = RED
+        chosen.append(look)
+    return chosen
 
 
-def before_training(spec, gates=("exp", "linear"), seeds=5):
-    """The gates, the output of untrained networks, and what each gate makes of it: whatever the network, the start is the same."""
-    name, n = spec.system_object.components[-1], len(spec.system_object.components)
-    t, start = torch.linspace(0, spec.horizon, 400, dtype=torch.float64), spec.initial_position[-1]
-    colours = shades(range(seeds))
-    figure, (left, free, *gated) = _sheet(2 + len(gates), top=0.25)
-    for (model, gate), look in styles([spec.model], gates).items():
-        left.plot(
-            t,
-            dataclasses.replace(spec, gate=gate).gate_object.jet(t).value,
-            **look | {"marker": None, "color": "black"},
-            label=gate,
-        )
-    for seed, colour in colours.items():
-        theta, look = (
-            initial_parameters(dataclasses.replace(spec, seed=seed)).double(),
-            {"color": colour, "linewidth": 0.8},
-        )
-        free.plot(
-            t, spec.trunk.jet(spec.trunk.blocks(theta[None], n), t[None]).value[0, -1], **look
-        )
-        for axis, gate in zip(gated, gates):
-            axis.plot(
-                t,
-                predict(dataclasses.replace(spec, gate=gate), theta.numpy(), t.numpy())[name],
-                **look,
-            )
-    for axis, gate in zip(gated, gates):
-        axis.plot(0, start, "o", color="black", clip_on=False, zorder=3)
-        axis.set(title=f"gated: {gate}", ylabel=LABELS.get(name, name))
-    low, high = min(axis.get_ylim()[0] for axis in gated), max(axis.get_ylim()[1] for axis in gated)
-    _ = [axis.set_ylim(low, high) for axis in gated]
-    left.set(title="the gates", ylabel="$g(t)$")
-    left.legend()
-    free.set(title=f"untrained networks, {seeds} seeds", ylabel="output")
-    _ = [axis.set(xlabel=TIME, xlim=(0, spec.horizon)) for axis in figure.axes]
-    return figure
-
-
-def label(spec, runs=()):
-    """Model and gate of a run, and whatever else tells it from the other runs."""
-    differing = [
-        form.format(getattr(spec, name))
-        for name, form in SETTING.items()
-        if len({getattr(run, name) for run in runs}) > 1
-    ]
-    return ", ".join([spec.model, spec.gate, *differing])
-
-
-def portrait(runs, problem=None):
-    """Finished runs against their reference: path, components, error, residual, sensitivity, frequencies, learning curve.
-
-    `runs`: a Result or a list of them; `problem`: a RunSpec whose reference is drawn where no run is there yet.
-    A Result without parameters (a network's record) shows its learning curve only.
-    """
-    runs = [runs] if isinstance(runs, Result) else list(runs)
-    validate(
-        "runs", runs, runs or problem is not None, "at least one Result, unless a problem is given"
-    )
-    specs = [run.spec for run in runs] or [problem]
-    names = specs[0].system_object.components
-    figure, (path, *states, error, residual, sensitivity, frequencies, learning) = _sheet(
-        6 + len(names), top=0.42
-    )
-    for spec in {
-        (s.system_object, s.initial_position, s.initial_velocity): s for s in specs
-    }.values():
-        _reference(spec, path, states)
-    looks = _looks(specs, problem or specs[0])
-    for run, look in zip(runs, looks):
-        if _whole(run):
-            _motion(run, look, path, states, error, residual, sensitivity, frequencies)
-        rms = np.sqrt(sum(run.history[f"rms_{name}"].astype(float) ** 2 for name in names))
-        learning.plot(run.history["update"], rms, **look)
-    for axis in (error, residual, sensitivity):
-        axis.set(xlabel=TIME, xlim=(0, specs[0].horizon))
-    error.set(ylabel=f"error of the state{_units(names)}", yscale="log")
-    residual.set(ylabel=rf"residual $\|R\|${_units(names, '/s²')}", yscale="log")
-    sensitivity.set(ylabel=r"sensitivity $\|J_R(t)\|$", ylim=(0, None))
-    frequencies.set(xlabel="initial frequency [rad/s]", ylabel="learned − initial [rad/s]")
-    learning.set(xlabel="update", ylabel="RMS residual in training", yscale="log")
-    for axis in (error, residual, sensitivity, frequencies, learning):
-        if not axis.lines:
-            axis.set_yscale("linear")
-            axis.set(xticks=[], yticks=[])
-            axis.text(
-                0.5,
-                0.5,
-                _lacking(axis is frequencies, runs),
-                ha="center",
-                va="center",
-                color="0.4",
-                transform=axis.transAxes,
-            )
-    _heading(figure, path, runs, specs, looks)
-    return figure
-
-
-def _units(names, per=""):
-    """ " [m, rad]", or nothing where the unit of a component is not known."""
-    units = [LABELS[name].partition("[")[2].rstrip("]") + per for name in names if name in LABELS]
-    return f" [{', '.join(units)}]" if len(units) == len(names) else ""
-
-
-def _reference(spec, path, states):
-    ref, axes = spec.reference, spec.system_object.path(spec.reference.q, spec.reference.v)
-    path.plot(*axes.values(), **REFERENCE, label="reference")
-    path.plot(*(axis[0] for axis in axes.values()), "o", color="black", zorder=3)
-    path.set(**dict(zip(("xlabel", "ylabel"), axes)))
+def _plot_reference(spec, path, states):
+    ref = spec.reference
+    (x_label, x), (y_label, y) = spec.system_object.path(ref.q, ref.v).items()
+    path.plot(x, y, **REFERENCE, label="reference")
+    path.plot(x[0], y[0], "o", color="black", zorder=3)
+    path.set(xlabel=x_label, ylabel=y_label)
     path.locator_params(nbins=5)
-    if len({name.partition("[")[2] for name in axes} - {""}) == 1:  # one unit: true to scale
+    unit = x_label.partition("[")[2]
+    if unit and y_label.endswith(unit):
         path.set_aspect("equal", adjustable="datalim")
-    for axis, name, q in zip(states, spec.system_object.components, ref.q):
+    for axis, name, q in zip(states, spec.system_object.components, ref.q, strict=True):
         axis.plot(ref.t, q, **REFERENCE)
         axis.set(xlabel=TIME, xlim=(0, spec.horizon), ylabel=LABELS.get(name, name))
 
 
-def _looks(specs, first):
-    """One look per run: as in every figure, but runs of one model apart in colour too, that of `first` its own."""
-    looks = styles(
-        [*dict.fromkeys(s.model for s in specs)], [*dict.fromkeys(s.gate for s in specs)]
-    )
-    chosen = [looks[s.model, s.gate] | {"marker": None} for s in specs]
-    alike = {s.model for s in specs} == {first.model}
-    return [
-        look | {"color": RED} if alike and s != first else look for s, look in zip(specs, chosen)
-    ]
-
-
-def _motion(run, look, path, states, error, residual, sensitivity, frequencies):
+def _plot_motion(run, look, panels):
+    """Everything that needs the parameters of a run."""
     spec, ref, system = run.spec, run.spec.reference, run.spec.system_object
     table = run.predict(ref.t)
-    q, v, r = (
+    q, v, residual = (
         table[[form.format(name) for name in system.components]].to_numpy().T
         for form in ("{}", "{}_t", "residual_{}")
     )
-    path.plot(*system.path(q, v).values(), **look)
-    for axis, component in zip(states, q):
+    panels.path.plot(*system.path(q, v).values(), **look)
+    for axis, component in zip(panels.states, q, strict=True):
         axis.plot(ref.t, component, **look)
     later = ref.t > 0  # at the start the error is exactly zero
-    error.plot(ref.t[later], np.linalg.norm(state_error(system, q, ref.q), axis=0)[later], **look)
-    residual.plot(ref.t, np.linalg.norm(r, axis=0), **look)
+    error = np.linalg.norm(state_error(system, q, ref.q), axis=0)
+    panels.error.plot(ref.t[later], error[later], **look)
+    panels.residual.plot(ref.t, np.linalg.norm(residual, axis=0), **look)
     times = np.linspace(0, spec.horizon, 201)[1:]
-    sensitivity.plot(times, profile(jacobian(spec, run.parameters, times)), **look)
+    panels.sensitivity.plot(times, profile(jacobian(spec, run.parameters, times)), **look)
     if run.frequencies is not None:
-        initial = dataclasses.replace(run, parameters=initial_parameters(spec).numpy()).frequencies
-        frequencies.axhline(0, **REFERENCE | {"linewidth": 1})
-        frequencies.plot(
-            initial,
-            run.frequencies - initial,
-            "o",
-            color=look["color"],
-            markersize=3,
-            markerfacecolor="none",
-        )
+        untrained = dataclasses.replace(run, parameters=initial_parameters(spec).numpy())
+        change = run.frequencies - untrained.frequencies
+        circles = {"color": look["color"], "markersize": 3, "markerfacecolor": "none"}
+        panels.frequencies.axhline(0, **REFERENCE | {"linewidth": 1})
+        panels.frequencies.plot(untrained.frequencies, change, "o", **circles)
 
 
-def _whole(run):
-    return run.parameters is not None and run.status == "ok"
+def _label_axes(panels, spec):
+    names = spec.system_object.components
+    for axis in (panels.error, panels.residual, panels.sensitivity):
+        axis.set(xlabel=TIME, xlim=(0, spec.horizon))
+    panels.error.set(ylabel=f"error of the state{_units(names)}", yscale="log")
+    panels.residual.set(ylabel=rf"residual $\|R\|${_units(names, '/s²')}", yscale="log")
+    panels.sensitivity.set(ylabel=r"sensitivity $\|J_R(t)\|$", ylim=(0, None))
+    panels.frequencies.set(xlabel="initial frequency [rad/s]", ylabel="learned − initial [rad/s]")
+    panels.learning.set(xlabel="update", ylabel="RMS residual in training", yscale="log")
 
 
-def _lacking(of_frequencies, runs):
+def _units(names, per=""):
+    """`" [m, rad]"`, or nothing if the unit of a component is not known."""
+    units = [UNITS[name] + per for name in names if name in UNITS]
+    return f" [{', '.join(units)}]" if len(units) == len(names) else ""
+
+
+def _reason_missing(runs, of_frequencies):
+    """Why a panel is empty."""
     if not runs:
         return "not trained yet"
-    if of_frequencies and all(
-        type(run.spec.trunk).frequencies is Trunk.frequencies for run in runs
-    ):
+    trunks = {type(run.spec.trunk) for run in runs}
+    if of_frequencies and all(trunk.frequencies is Trunk.frequencies for trunk in trunks):
         return "a trunk without\nfrequencies"
-    return "diverged" if any(run.status != "ok" for run in runs) else "parameters\nnot on record"
-
-
-def _heading(figure, path, runs, specs, looks):
-    same = [
-        form.format(getattr(specs[0], name))
-        for name, form in SETTING.items()
-        if len({getattr(s, name) for s in specs}) == 1
-    ]
-    if specs[0].system != RunSpec.system:
-        same = [specs[0].system, *(text.removesuffix(" N/m") for text in same)]
-    lines = [
-        path.plot([], [], **look, label=label(s, specs))[0] for s, look in zip(specs, looks) if runs
-    ]
-    handles, size = [path.lines[0], *lines], {"fontsize": 7.5, "title_fontsize": 7.5}
-    figure.legend(
-        handles=handles,
-        loc="upper center",
-        ncols=len(handles),
-        title=", ".join(same),
-        borderaxespad=0.1,
-        **size,
-    )
-
-
-def against_k(axis, frame, metric, chosen=()):
-    """Every run a point, seeds side by side, and each cell's mean a line; `chosen` keys are ringed. Returns the frame and the points' x."""
-    looks = styles([*dict.fromkeys(frame["model"])], [*dict.fromkeys(frame["gate"])])
-    spacing = np.diff(np.unique(frame["k"])).min() if frame["k"].nunique() > 1 else 10.0
-    shifts = dict(
-        zip(looks, (np.arange(len(looks)) + 0.5) / len(looks) - 0.5)
-    )  # each curve its own strip of the space around k
-    strip = frame["seed"] / (frame["seed"].max() + 1) * 0.7 / len(looks) - 0.35 / len(looks)
-    centre = frame["k"] + spacing * 0.9 * np.array(
-        [shifts[pair] for pair in zip(frame["model"], frame["gate"])]
-    )
-    frame = frame.assign(x=centre + spacing * 0.9 * strip, centre=centre)
-    for pair, runs in frame.groupby(["model", "gate"], sort=False):
-        look, means = looks[pair], runs.groupby("centre")[metric].mean()
-        axis.plot(means.index, means, **look | {"marker": None})
-        axis.plot(
-            runs["x"],
-            runs[metric],
-            **look | {"linestyle": "", "markersize": 3.2, "mew": 0.5, "alpha": 0.6},
-        )
-        axis.plot([], [], **look, label=", ".join(pair))
-    ringed = frame[frame["key"].isin(chosen)]
-    axis.plot(ringed["x"], ringed[metric], "o", markersize=9, markerfacecolor="none", color="black")
-    ks = np.unique(frame["k"])
-    for k in ks:
-        axis.axvspan(k - 0.45 * spacing, k + 0.45 * spacing, color="0.96", zorder=0)
-    axis.set(xlabel=STIFFNESS, ylabel=METRICS[metric], xticks=ks)
-    log_axis(axis, frame[metric].to_numpy(dtype=float))
-    axis.legend(
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1.0),
-        ncols=min(4, len(looks)),
-        title="points: single runs, side by side in the band of their k; lines: means over seeds; ringed: what the other tab shows",
-    )
-    return frame
+    if any(run.status != "ok" for run in runs):
+        return "diverged"
+    return "parameters\nnot on record"

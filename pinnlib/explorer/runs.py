@@ -1,6 +1,8 @@
-"""Finished runs at hand: those on record, and those trained in this session, which are kept in memory only."""
+"""The finished runs that the explorer shows: those on record and those trained in this session."""
 
 import dataclasses
+from collections.abc import Collection
+from pathlib import Path
 
 import pandas as pd
 
@@ -12,72 +14,70 @@ from pinnlib.spec import RunSpec
 from pinnlib.style.figures import METRICS
 from pinnlib.training import Result
 
-VARIED = ("model", "gate", "k", "seed")  # what differs between the runs of one error-against-k view
+VARIED = ("model", "gate", "k", "seed")  # what differs between the runs of one view against k
+SHARED = tuple(f.name for f in dataclasses.fields(RunSpec) if f.name not in VARIED)
 
 
 class RunLibrary:
-    """Runs by specification; `live` is where a session puts what it trains."""
+    """Finished runs by specification. `live` holds the runs of this session, in memory only."""
 
-    def __init__(self, folder=RECORDS):
-        self.records, self.live = Store(folder).load(), {}
-        self.pace = TimeEstimate(self.records)
-        self._specs = {key: RunSpec(**record["spec"]) for key, record in self.records.items()}
+    def __init__(self, folder: str | Path = RECORDS):
+        self.records = Store(folder).load()
+        self.live: dict[RunSpec, Result] = {}
+        self._timing = TimeEstimate(self.records)
+        self._metrics = {
+            RunSpec(**record["spec"]): record.get("metrics", {}) for record in self.records.values()
+        }
 
-    def find(self, spec):
-        """The Result of a run, or None; a record that kept no parameters gives a Result whose parameters are None."""
+    def find(self, spec: RunSpec) -> Result | None:
+        """The Result of a run; its `parameters` are None if the record does not store them."""
+        if spec in self.live:
+            return self.live[spec]
         record = self.records.get(spec.key)
-        if (
-            spec in self.live
-            or record is None
-            or record["status"] == "failed"
-            or not same_formulas(record)
-        ):
-            return self.live.get(spec)
+        if record is None or record["status"] == "failed" or not same_formulas(record):
+            return None
         if record["parameters"] is not None:
             return result_of(record)
-        return Result(
-            spec,
-            record["status"],
-            record["metrics"],
-            pd.DataFrame(record["history"]),
-            None,
-            record["seconds"],
-        )
+        return _result_without_parameters(spec, record)
 
-    def whole(self, spec):
-        """True if a run is finished and its parameters are at hand."""
+    def has_parameters(self, spec: RunSpec) -> bool:
+        """True if a run is finished and its parameters are available."""
         run = self.find(spec)
         return run is not None and run.parameters is not None
 
-    def told(self, spec):
-        """One sentence: what is known of a run, and from where."""
+    def describe(self, spec: RunSpec) -> str:
+        """One sentence: where a run comes from and its errors, or that it has to be trained."""
         run = self.find(spec)
         if run is None:
-            return f"Not on record{' with this formula' * (spec.key in self.records)}: Train takes {'minutes' if self.pace.seconds([spec]) > 60 else 'seconds'}."
-        where = f"Trained here in {run.seconds:.1f} s" if spec in self.live else "On record"
+            duration = "minutes" if self._timing.seconds([spec]) > 60 else "seconds"
+            formula = " with this formula" if spec.key in self.records else ""
+            return f"Not on record{formula}: Train takes {duration}."
+        origin = f"Trained here in {run.seconds:.1f} s" if spec in self.live else "On record"
         if run.status != "ok":
-            return f"{where}: {run.status}."
-        kept = (
-            ""
-            if run.parameters is not None
-            else " Its parameters are not kept: Train (minutes) makes its motion again."
-        )
-        return f"{where}: relative L² error {run.metrics['rel_l2_u']:.4f}, maximum error {run.metrics['max_ae_u']:.4f}.{kept}"
+            return f"{origin}: {run.status}."
+        l2, largest = run.metrics["rel_l2_u"], run.metrics["max_ae_u"]
+        text = f"{origin}: relative L² error {l2:.4f}, maximum error {largest:.4f}."
+        if run.parameters is None:
+            text += " Its parameters are not stored: Train (minutes) computes its motion again."
+        return text
 
-    def like(self, spec, models, gates):
-        """One row per finished run of these models and gates with the other settings of `spec`: what varies, key, spec, metrics."""
-        rest = [f.name for f in dataclasses.fields(RunSpec) if f.name not in VARIED]
-        found = {s: self.records[key].get("metrics", {}) for key, s in self._specs.items()}
-        found |= {s: run.metrics for s, run in self.live.items()}
-        rows = [
-            {name: getattr(s, name) for name in VARIED} | {"key": s.key, "spec": s} | metrics
-            for s, metrics in found.items()
-            if s.model in models
-            and s.gate in gates
-            and all(getattr(s, name) == getattr(spec, name) for name in rest)
-        ]
-        return (
-            pd.DataFrame(rows, columns=[*VARIED, "key", "spec", *METRICS])
-            .dropna()
-            .sort_values(list(VARIED), ignore_index=True)
-        )
+    def similar(
+        self, spec: RunSpec, models: Collection[str], gates: Collection[str]
+    ) -> pd.DataFrame:
+        """Finished runs of these models and gates that share all other settings with `spec`.
+
+        One row per run: the columns of VARIED, key, spec, and the metrics.
+        """
+        found = self._metrics | {s: run.metrics for s, run in self.live.items()}
+        setting = spec.select(*SHARED)
+        rows = []
+        for run, metrics in found.items():
+            if run.model in models and run.gate in gates and run.select(*SHARED) == setting:
+                rows.append(run.select(*VARIED) | {"key": run.key, "spec": run} | metrics)
+        table = pd.DataFrame(rows, columns=[*VARIED, "key", "spec", *METRICS]).dropna()
+        return table.sort_values(list(VARIED), ignore_index=True)
+
+
+def _result_without_parameters(spec, record):
+    history = pd.DataFrame(record["history"])
+    return Result(spec, record["status"], record["metrics"], history, None, record["seconds"])

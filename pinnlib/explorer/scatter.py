@@ -1,63 +1,105 @@
-"""All runs of a setting against k, as a picture whose points can be clicked."""
+"""All runs of a setting against k, as a figure whose points can be clicked."""
+
+from collections.abc import Callable, Collection
 
 import ipywidgets as widgets
 import numpy as np
+import pandas as pd
 from ipympl.backend_nbagg import Canvas, FigureManager
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pinnlib.explorer.portrait import against_k
-from pinnlib.style.figures import METRICS
+from pinnlib.style.figures import METRICS, STIFFNESS, log_axis, styles
 
 SIZE = (8.4, 4.2)  # inches: 840 pixels fit beside an open sidebar
-REACH = 15  # pixels: how near to a point a click must be
+REACH = 15  # pixels: largest distance between a click and its point
+BAND = 0.9  # width of the band of one k, relative to the distance between neighbouring k
+SEEDS = 0.7  # share of a curve's strip that its seeds occupy
+POINTS = {"linestyle": "", "markersize": 3.2, "mew": 0.5, "alpha": 0.6}
+CAPTION = (
+    "points: single runs, side by side in the band of their k; lines: means over seeds; "
+    "ringed: what the other tab shows"
+)
 
 
 class Scatter:
-    """`box` is the widget; `opened` is called with the RunSpec of the point that is clicked, `changed` when another metric is chosen."""
+    """The widget `box`: a menu of metrics and the figure.
 
-    def __init__(self, opened, changed):
-        self.metric = widgets.Dropdown(
-            options=[
-                (text.partition(" [")[0].replace("$L^2$", "L²"), name)
-                for name, text in METRICS.items()
-            ]
-        )
-        self.metric.observe(changed, "value")
-        self.canvas, self.opened, self.frame = (
-            Canvas(Figure(figsize=SIZE, dpi=100, layout="constrained")),
-            opened,
-            None,
-        )
-        self.canvas.header_visible = self.canvas.footer_visible = self.canvas.toolbar_visible = (
-            self.canvas.resizable
-        ) = False
+    `on_open` is called with the RunSpec of a clicked point, `on_change` when the metric changes.
+    """
+
+    def __init__(self, on_open: Callable, on_change: Callable):
+        self.on_open = on_open
+        self.table = None
+        options = []
+        for name, text in METRICS.items():
+            options.append((text.partition(" [")[0].replace("$L^2$", "L²"), name))
+        self.metric = widgets.Dropdown(options=options)
+        self.metric.observe(on_change, "value")
+        self.canvas = Canvas(Figure(figsize=SIZE, dpi=100, layout="constrained"))
+        for part in ("header_visible", "footer_visible", "toolbar_visible", "resizable"):
+            setattr(self.canvas, part, False)
         FigureManager(self.canvas, 0)
         self.canvas.mpl_connect("button_press_event", lambda event: self.click(event.x, event.y))
         self.box = widgets.VBox([self.metric, self.canvas])
 
-    def draw(self, frame, chosen):
-        """Show the runs of a frame as `RunLibrary.like` gives it, those with the chosen keys ringed."""
+    def draw(self, table: pd.DataFrame, ringed: Collection[str]) -> None:
+        """Show the runs of a table as `RunLibrary.similar` returns it, with rings by key."""
         self.canvas.figure.clear()
-        axis, self.frame = self.canvas.figure.subplots(), frame
-        if len(frame):
-            self.frame = against_k(axis, frame, self.metric.value, chosen)
+        axis = self.canvas.figure.subplots()
+        self.table = table
+        if len(table):
+            self.table = plot_runs_against_k(axis, table, self.metric.value, ringed)
         else:
             axis.set_axis_off()
-            axis.text(
-                0.5,
-                0.5,
-                "no finished run of this setting yet",
-                ha="center",
-                transform=axis.transAxes,
-            )
+            text = "no finished run of this setting yet"
+            axis.text(0.5, 0.5, text, ha="center", transform=axis.transAxes)
         self.canvas.draw_idle()
 
-    def click(self, x, y):
-        """Open the run whose point is nearest to the pixel (x, y), if one is near."""
-        if self.frame is not None and len(self.frame):
-            points = self.canvas.figure.axes[0].transData.transform(
-                self.frame[["x", self.metric.value]]
-            )
-            distance = np.hypot(*(points - (x, y)).T)
-            if distance.min() <= REACH:
-                self.opened(self.frame["spec"][distance.argmin()])
+    def click(self, x: float, y: float) -> None:
+        """Open the run whose point is nearest to the pixel (x, y), if it is within reach."""
+        if self.table is None or self.table.empty:
+            return
+        values = self.table[["x", self.metric.value]]
+        points = self.canvas.figure.axes[0].transData.transform(values)
+        distance = np.hypot(*(points - (x, y)).T)
+        if distance.min() <= REACH:
+            self.on_open(self.table["spec"][distance.argmin()])
+
+
+def plot_runs_against_k(
+    axis: Axes, table: pd.DataFrame, metric: str, ringed: Collection[str]
+) -> pd.DataFrame:
+    """Draw each run as a point and the mean of each cell as a line; `ringed`: keys of runs.
+
+    Returns the table with the column x of the points.
+    """
+    looks = styles(table["model"].unique(), table["gate"].unique())
+    ks = np.unique(table["k"])
+    spacing = np.diff(ks).min() if len(ks) > 1 else 10.0
+    table = _with_positions(table, list(looks), BAND * spacing)
+    for pair, runs in table.groupby(["model", "gate"], sort=False):
+        means = runs.groupby("centre")[metric].mean()
+        axis.plot(means.index, means, **looks[pair] | {"marker": None})
+        axis.plot(runs["x"], runs[metric], **looks[pair] | POINTS)
+        axis.plot([], [], **looks[pair], label=", ".join(pair))
+    chosen = table[table["key"].isin(ringed)]
+    axis.plot(chosen["x"], chosen[metric], "o", markersize=9, markerfacecolor="none", color="black")
+    for k in ks:
+        half = BAND * spacing / 2
+        axis.axvspan(k - half, k + half, color="0.96", zorder=0)
+    axis.set(xlabel=STIFFNESS, ylabel=METRICS[metric], xticks=ks)
+    log_axis(axis, table[metric].to_numpy(dtype=float))
+    columns = min(4, len(looks))
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, title=CAPTION)
+    return table
+
+
+def _with_positions(table, pairs, width):
+    """Add the columns centre and x: each (model, gate) has a strip of the band around its k."""
+    strip = width / len(pairs)
+    curves = pd.MultiIndex.from_frame(table[["model", "gate"]])
+    numbers = pd.MultiIndex.from_tuples(pairs).get_indexer(curves)
+    centre = table["k"] + strip * (numbers + 0.5) - width / 2
+    seed = table["seed"] / (table["seed"].max() + 1)  # in [0, 1)
+    return table.assign(centre=centre, x=centre + SEEDS * strip * (seed - 0.5))
