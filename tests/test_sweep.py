@@ -367,7 +367,7 @@ def test_runs_of_a_gate_whose_formula_was_changed_are_not_taken_for_its_own(tmp_
         sweep(RunSpec(gate="own", steps=5, points=20, seed=1), tmp_path, workers=1)
     shelf, spec = RunLibrary(tmp_path), RunSpec(gate="own", steps=5, points=20)
     assert shelf.find(spec) is None
-    assert shelf.told(spec).startswith("Not on record with this formula: Train takes")
+    assert shelf.describe(spec).startswith("Not on record with this formula: Train takes")
     monkeypatch.setattr(
         "pinnlib.runs.sweep.NUMERICS", 1000
     )  # a change of the library that is announced as such
