@@ -1,6 +1,6 @@
 """How well a number predicts which of two variants wins: AUC, rank correlation, permutation test.
 
-Arrays have one entry per observation. Comparisons stay within groups (such as equal k); the
+Arrays have one entry per run. Only runs of the same group (such as equal k) are compared; the
 bootstrap resamples whole seeds.
 """
 
@@ -22,25 +22,24 @@ def _draw_counts(seeds: int) -> np.ndarray:
 
 
 def _membership(seed: ArrayLike) -> np.ndarray:
-    """1 where an observation belongs to a seed, else 0; (observations, seeds)."""
+    """1 where a run has a seed, else 0; (runs, seeds)."""
     return (np.asarray(seed)[:, None] == np.unique(seed)).astype(float)
 
 
 def auc(
     x: ArrayLike, wins: ArrayLike, seed: ArrayLike, group: ArrayLike, level: float = LEVEL
 ) -> Interval:
-    """(AUC, low, high): the probability that x is larger at a win than at a loss of its group.
+    """(AUC, low, high): the probability that x is larger at a win than at a loss.
 
-    0.5 means no association, 0 and 1 perfect separation. NaN if no two observations compare.
+    0.5 means no association, 0 and 1 perfect separation. NaN if no two runs can be compared.
     """
     x, wins, group = np.asarray(x), np.asarray(wins), np.asarray(group)
     validate("x", x, np.isfinite(x).all(), "finite")
-    # (observations, observations): row i is compared with column j
-    same_group = group[:, None] == group[None, :]
+    same_group = group[:, None] == group[None, :]  # (runs, runs)
     comparable = (wins[:, None] & ~wins[None, :] & same_group).astype(float)
     greater = (np.sign(x[:, None] - x[None, :]) + 1) / 2  # 1/2 for a tie
     member = _membership(seed)
-    # (seeds, seeds): sums over the pairs of observations of two seeds
+    # (seeds, seeds): sums over the pairs of runs of two seeds
     ordered = member.T @ (comparable * greater) @ member
     compared = member.T @ comparable @ member
     if compared.sum() == 0:
@@ -64,10 +63,7 @@ def _centred_ranks(values: ArrayLike, group: ArrayLike) -> np.ndarray:
 def rank_correlation(
     x: ArrayLike, y: ArrayLike, seed: ArrayLike, group: ArrayLike, level: float = LEVEL
 ) -> Interval:
-    """(Spearman's ρ, low, high) of x and y, both ranked within groups.
-
-    NaN if x or y is constant in each group.
-    """
+    """(Spearman's ρ, low, high) of ranks within groups; NaN if x or y is constant in each."""
     a, b = _centred_ranks(x, group), _centred_ranks(y, group)
     if np.isnan([a, b]).any() or np.ptp(a) == 0 or np.ptp(b) == 0:
         return UNKNOWN
@@ -86,7 +82,7 @@ def permutation_p(x: ArrayLike, y: ArrayLike, group: ArrayLike) -> float:
     # Sorting by the number of the group plus a random part of 1 shuffles within groups.
     in_order = np.argsort(number, kind="stable")
     keys = number + np.random.default_rng(0).random((RESAMPLES, len(a)))
-    shuffled = np.argsort(keys, axis=1)  # (samples, observations)
+    shuffled = np.argsort(keys, axis=1)  # (samples, runs)
     products = np.abs((a[in_order] * b[shuffled]).sum(axis=1))
     observed = np.abs((a * b).sum())
     as_large = (products >= observed - 1e-12).sum()

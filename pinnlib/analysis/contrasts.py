@@ -14,10 +14,9 @@ RESAMPLES = 99_999  # of the seeds behind `regrets`
 
 
 def contrast(first: ArrayLike, second: ArrayLike) -> dict:
-    """Compare the errors of the same seeds under two variants.
+    """Errors of the same seeds under two variants: median ratio second/first, interval, wins, p.
 
-    n, the median ratio second/first with its bootstrap 95% interval, the share of seeds that
-    `first` wins, and Wilcoxon's p. NaN where an error is missing or there are fewer than two.
+    All but n are NaN if an error is missing or there are fewer than two.
     """
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     log_ratio = np.log(second / first)
@@ -47,10 +46,9 @@ def contrasts(
 ) -> pd.DataFrame:
     """One row per cell of `by` and pair (first, second) of values of `column`.
 
-    A ratio above 1 means that the first is better. Holm's correction runs over all rows: one call
-    is one family of tests. A pair that lacks a run has NaN and still counts. The interval is that
-    of the median ratio, p that of Wilcoxon's test on the differences, in which large errors weigh
-    more, so the two can disagree. With n seeds p_raw is at least 2/2^n: five cannot reach 0.05.
+    A ratio above 1 means that the first is better. One call is one family of tests for Holm's
+    correction; a pair that lacks a run has NaN and still counts. The interval is that of the median
+    ratio, p that of Wilcoxon's test on the differences: the two can disagree.
     """
     known = set(runs[column])
     variants = list(dict.fromkeys(name for pair in pairs for name in pair))
@@ -77,10 +75,7 @@ def family(*tables: pd.DataFrame, planned: int = 0) -> list[pd.DataFrame]:
 
 
 def preferred(under: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """k × loss → the gate with the smallest median error, None where a run is missing.
-
-    `under` maps each loss to its table of runs.
-    """
+    """k × loss → the gate with the smallest median error; `under` maps a loss to its runs."""
     best = {}
     for loss, runs in under.items():
         medians = summary_table(runs, "rel_l2_u")
@@ -114,12 +109,10 @@ def each_under_its_own(under: Mapping[str, pd.DataFrame], best: pd.DataFrame) ->
 
 
 def regrets(runs: pd.DataFrame) -> pd.DataFrame:
-    """Per gate, smallest worst regret first.
+    """Per gate: `regret_<k>`, the median error over that of the best gate at this k; best first.
 
-    `regret_<k>` is the median error over that of the best gate at this k, `median_<k>` the median
-    itself. `regret_worst` is the largest regret over k, with its bootstrap 95% interval `low` to
-    `high`; `best_in` is the share of samples in which it is the smallest of all gates. Whole seeds
-    are resampled.
+    `regret_worst` is the largest over k, with its bootstrap 95% interval `low` to `high` over whole
+    seeds; `best_in` is the share of samples in which it is the smallest of all gates.
     """
     ks, gates = sorted(set(runs["k"])), sorted(set(runs["gate"]))
     wide = _with_error(runs, "rel_l2_u").pivot(index="seed", columns=["k", "gate"], values="error")

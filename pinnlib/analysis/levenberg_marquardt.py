@@ -1,7 +1,4 @@
-"""The objective of a run minimised by Levenberg–Marquardt.
-
-The method undoes poor conditioning, so it shows how much of a gate's effect is due to that.
-"""
+"""The objective of a run minimised by Levenberg–Marquardt, a method that undoes conditioning."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -22,10 +19,7 @@ QUADRATURE = 400  # fixed times, midpoints of equal cells of (0, T]
 
 
 def weights(spec: RunSpec, e: np.ndarray) -> np.ndarray:
-    """Weight of each component's residual, (components, 1), from the residuals e.
-
-    The balanced loss divides by their root mean square, the plain one averages over components.
-    """
+    """Weights of the residuals e (components, times) in the loss of the run; (components, 1)."""
     if spec.loss == "balanced":
         return 1 / np.sqrt(np.square(e).mean(axis=1, keepdims=True))
     return np.full((len(e), 1), 1 / np.sqrt(len(e)))
@@ -48,7 +42,7 @@ class Residuals:
         return self._evaluate(np.asarray(parameters))[1].copy()  # MINPACK overwrites the array
 
     def jacobian(self, parameters: ArrayLike) -> np.ndarray:
-        """(residuals, parameters): derivatives of the values."""
+        """(residuals, parameters)."""
         return self._evaluate(np.asarray(parameters))[2].copy()
 
     def _evaluate(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -69,9 +63,8 @@ def levenberg_marquardt(
 ) -> Iterator[tuple[np.ndarray, int]]:
     """(parameters, evaluations used) after every round, from the run's initial weights, in float64.
 
-    Minimises λ_phys Σ_c mean((w_c R_c)²) + λ_IC mean((v(0) − v0)²) at fixed times. The weights are
-    constant within a round and updated between rounds, as the moving average of the balanced loss
-    does; those of the plain loss never change.
+    Minimises λ_phys Σ_c mean((w_c R_c)²) + λ_IC mean((v(0) − v0)²) at fixed times. The weights w_c
+    of the balanced loss are updated between rounds.
     """
     times = (np.arange(QUADRATURE) + 0.5) * spec.horizon / QUADRATURE
     theta = initial_parameters(spec).double().numpy()
@@ -81,14 +74,8 @@ def levenberg_marquardt(
     for _ in range(rounds):
         e = ntk.linearise(spec, theta, times)[1]
         residuals = Residuals(spec, times, weights(spec, e))
-        solution = least_squares(
-            residuals.values,
-            theta,
-            residuals.jacobian,
-            method="lm",
-            x_scale="jac",
-            max_nfev=evaluations,
-        )
+        options = {"method": "lm", "x_scale": "jac", "max_nfev": evaluations}
+        solution = least_squares(residuals.values, theta, residuals.jacobian, **options)
         theta = solution.x
         used += solution.nfev
         yield theta, used

@@ -62,10 +62,7 @@ def profile(J: np.ndarray) -> np.ndarray:
 
 
 def eigenvalues(J: np.ndarray) -> np.ndarray:
-    """Eigenvalues of K that can differ from zero, largest first.
-
-    They are the squared singular values of J, which keep twice the digits of K.
-    """
+    """Non-zero eigenvalues of K, largest first, from J, which keeps twice the digits of K."""
     rows = torch.from_numpy(_rows(J))
     tall = rows.T if rows.shape[1] > rows.shape[0] else rows
     return torch.linalg.svdvals(torch.linalg.qr(tall, mode="r").R).numpy() ** 2
@@ -122,10 +119,7 @@ def measure(spec: RunSpec, parameters: ArrayLike, times: np.ndarray = GRID) -> d
 
 
 def shares(spec: RunSpec, J: np.ndarray) -> dict[str, float]:
-    """Block of parameters → its share of the trace of K; the shares sum to 1.
-
-    The block of the frequencies of an adaptive trunk is `raw`.
-    """
+    """Block of parameters → its share of the trace of K; the frequencies are the block `raw`."""
     squares = torch.from_numpy(np.square(_rows(J)).sum(axis=0) / np.square(J).sum())
     blocks = spec.trunk.blocks(squares[None], len(J))
     return {name: float(block.sum()) for name, block in blocks.items()}

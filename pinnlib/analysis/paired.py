@@ -5,7 +5,7 @@ better. A run that is not ok is never dropped silently: results that depend on i
 `partial=True` asks for the seeds that are complete.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -22,22 +22,18 @@ CELL = [*SETTING, "k", "gate"]
 TEST = [*SETTING, "k", "metric"]
 LEVEL = 0.05
 FEWEST = 6  # with fewer pairs the smallest two-sided p, 2^(1 − n), is above LEVEL
+Ks = Sequence[float] | None  # None: every k
 BOOTSTRAP = {"n_resamples": 9999, "method": "percentile", "vectorized": True}
 
 
 def t_interval(values: ArrayLike) -> tuple[float, float, int]:
-    """(mean, half-width, n) of the Student-t 95% interval, mean ± t(0.975; n − 1)·s/√n.
-
-    The half-width of fewer than two values is NaN.
-    """
+    """(mean, half-width, n) of the Student-t 95% interval, mean ± t(0.975; n − 1)·s/√n."""
     values = np.asarray(values, dtype=float)
     n = len(values)
-    if n == 0:
-        return np.nan, np.nan, 0
-    if n == 1:
-        return float(values[0]), np.nan, 1
-    half_width = stats.t.ppf(0.975, n - 1) * stats.sem(values)
-    return float(values.mean()), float(half_width), n
+    mean = float(values.mean()) if n else np.nan
+    if n < 2:
+        return mean, np.nan, n
+    return mean, float(stats.t.ppf(0.975, n - 1) * stats.sem(values)), n
 
 
 def _with_value(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -80,10 +76,7 @@ def summary_table(frame: pd.DataFrame, metric: str, partial: bool = False) -> pd
 
 
 def pair_runs(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Per setting, k and seed: the errors `exp` and `linear`, their difference and log-ratio.
-
-    NaN where a run is not ok. Other gates are ignored.
-    """
+    """Per setting, k and seed: the errors `exp` and `linear`, their difference and log-ratio."""
     index = [*SETTING, "k", "seed"]
     wide = _with_value(frame, metric).pivot(index=index, columns="gate", values="value")
     wide = wide.reindex(columns=["exp", "linear"]).rename_axis(columns=None).reset_index()
@@ -97,19 +90,16 @@ paired = pair_runs  # the former name, until its users follow
 
 
 def known_by_k(pairs: pd.DataFrame) -> pd.Series:
-    """Per row of `pair_runs`: did the gate win that wins most of the other seeds at the same k?
-
-    A draw among the other seeds counts for the linear gate.
-    """
+    """Per row of `pair_runs`: did the gate win that wins most of the other seeds at the same k?"""
     exp_wins = pairs["log_ratio"] > 0
     at_same_k = exp_wins.groupby(pairs["k"])
     others = at_same_k.transform("size") - 1
     share = (at_same_k.transform("sum") - exp_wins) / others
-    return (share > 0.5) == exp_wins
+    return (share > 0.5) == exp_wins  # a draw among the others counts for the linear gate
 
 
-def _all_pairs(frame: pd.DataFrame, ks: Sequence[float] | None) -> pd.DataFrame:
-    """The pairs of both metrics, at the given k or at every k (None)."""
+def _all_pairs(frame: pd.DataFrame, ks: Ks) -> pd.DataFrame:
+    """The pairs of both metrics."""
     pairs = pd.concat([pair_runs(frame, metric) for metric in METRICS], ignore_index=True)
     if ks is None:
         return pairs
@@ -118,9 +108,7 @@ def _all_pairs(frame: pd.DataFrame, ks: Sequence[float] | None) -> pd.DataFrame:
     return pairs[pairs["k"].isin(ks)]
 
 
-def _samples(
-    exp: ArrayLike, linear: ArrayLike, partial: bool
-) -> tuple[np.ndarray, np.ndarray, int, int]:
+def _samples(exp, linear, partial):
     """(exp, linear, complete pairs, pairs needed): the errors of the seeds that have both.
 
     Both arrays are empty if a seed lacks one, unless `partial`.
@@ -135,10 +123,7 @@ def _samples(
 
 
 def wilcoxon_row(exp: ArrayLike, linear: ArrayLike, partial: bool = False) -> dict:
-    """Wilcoxon's signed-rank test without zero differences, two-sided and towards the winner.
-
-    The sign of the median difference decides the winner.
-    """
+    """Wilcoxon's signed-rank test without zeros, two-sided and towards the winner by the median."""
     exp, linear, n, needed = _samples(exp, linear, partial)
     row = {"winner": "", "mean_exp": np.nan, "mean_linear": np.nan}
     row |= {"frac_win": np.nan, "p_raw": np.nan, "p_one_sided": np.nan}
@@ -191,36 +176,34 @@ def _test_table(pairs: pd.DataFrame, partial: bool = False) -> pd.DataFrame:
     return table
 
 
-# Statistics of paired errors (…, seeds) along the last axis, as scipy.stats.bootstrap calls them.
+# Statistics of paired errors (…, seeds), called by scipy.stats.bootstrap with axis=-1
 
 
-def mean_exp(exp: np.ndarray, linear: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Mean error of the exponential gate."""
+def _mean_exp(exp, linear, axis=-1):
     return exp.mean(axis)
 
 
-def mean_linear(exp: np.ndarray, linear: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Mean error of the linear gate."""
+def _mean_linear(exp, linear, axis=-1):
     return linear.mean(axis)
 
 
-def median_difference(exp: np.ndarray, linear: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Median of linear − exp."""
+def _median_difference(exp, linear, axis=-1):
     return np.median(linear - exp, axis)
 
 
-def hodges_lehmann(exp: np.ndarray, linear: np.ndarray, axis: int = -1) -> np.ndarray:
+def _median_log_ratio(exp, linear, axis=-1):
+    return np.median(np.log(linear / exp), axis)
+
+
+def _hodges_lehmann(exp, linear, axis=-1):
     """Median of the means (d_i + d_j)/2, i ≤ j, of the differences."""
     difference = linear - exp
     i, j = np.triu_indices(difference.shape[-1])
     return np.median((difference[..., i] + difference[..., j]) / 2, axis)
 
 
-def rank_biserial(exp: np.ndarray, linear: np.ndarray, axis: int = -1) -> np.ndarray:
-    """(W⁺ − W⁻)/(W⁺ + W⁻) over the non-zero differences.
-
-    From 1, exp is better in every seed, to −1, linear is.
-    """
+def _rank_biserial(exp, linear, axis=-1):
+    """(W⁺ − W⁻)/(W⁺ + W⁻) over the non-zero differences: 1 if exp is better in every seed."""
     difference = linear - exp
     zeros = (difference == 0).sum(axis, keepdims=True)  # they have the lowest ranks
     ranks = stats.rankdata(np.abs(difference), axis=axis) - zeros
@@ -228,28 +211,17 @@ def rank_biserial(exp: np.ndarray, linear: np.ndarray, axis: int = -1) -> np.nda
     return signed.sum(axis) / np.maximum(np.abs(signed).sum(axis), 1)
 
 
-def median_log_ratio(exp: np.ndarray, linear: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Median of log(linear/exp)."""
-    return np.median(np.log(linear / exp), axis)
-
-
-Statistic = Callable[..., np.ndarray]
-MEANS: dict[str, Statistic] = {"mean_exp": mean_exp, "mean_linear": mean_linear}
-EFFECTS: dict[str, Statistic] = {
-    "median_difference": median_difference,
-    "hodges_lehmann": hodges_lehmann,
-    "rank_biserial": rank_biserial,
-    "median_log_ratio": median_log_ratio,
+MEANS = {"mean_exp": _mean_exp, "mean_linear": _mean_linear}
+EFFECTS = {
+    "median_difference": _median_difference,
+    "hodges_lehmann": _hodges_lehmann,
+    "rank_biserial": _rank_biserial,
+    "median_log_ratio": _median_log_ratio,
 }
 
 
-def _estimates(
-    pairs: pd.DataFrame, statistics: dict[str, Statistic], partial: bool = False
-) -> pd.DataFrame:
-    """Per test: each statistic and its bootstrap 95% interval `_low` to `_high`.
-
-    Seeds are resampled as pairs.
-    """
+def _estimates(pairs, statistics, partial=False):
+    """Per test: each statistic and its bootstrap 95% interval `_low` to `_high`, over seeds."""
     rows = []
     for label, group in pairs.groupby(TEST):
         exp, linear, n, needed = _samples(group["exp"], group["linear"], partial)
@@ -266,43 +238,29 @@ def _estimates(
     return pd.DataFrame(rows)
 
 
-def gate_tests(
-    frame: pd.DataFrame, ks: Sequence[float] | None = (20, 60), partial: bool = False
-) -> pd.DataFrame:
-    """Per setting, k (None: every k) and metric: the paired test and intervals of both means.
-
-    Holm's correction runs over a setting, the intervals are bootstrap 95%.
-    """
+def gate_tests(frame: pd.DataFrame, ks: Ks = (20, 60), partial: bool = False) -> pd.DataFrame:
+    """Per setting, k and metric: the test, Holm over the setting, bootstrap intervals of means."""
     pairs = _all_pairs(frame, ks)
     means = _estimates(pairs, MEANS, partial).drop(columns=[*MEANS, "n", "needed"])
     return _test_table(pairs, partial).merge(means, on=TEST, validate="1:1")
 
 
 def effect_sizes(
-    frame: pd.DataFrame,
-    ks: Sequence[float] | None = (20, 60),
-    effects: Iterable[str] = tuple(EFFECTS),
+    frame: pd.DataFrame, ks: Ks = (20, 60), effects: Sequence[str] = tuple(EFFECTS)
 ) -> pd.DataFrame:
     """Per test: effect sizes with bootstrap 95% intervals; positive: exp is better."""
-    effects = list(effects)
     validate("effects", effects, set(effects) <= set(EFFECTS), f"out of {', '.join(EFFECTS)}")
     return _estimates(_all_pairs(frame, ks), {name: EFFECTS[name] for name in effects})
 
 
 def tests_at_every_k(frame: pd.DataFrame) -> pd.DataFrame:
-    """`gate_tests` at every k with the median log-ratio and its interval.
-
-    Exploratory: Holm's correction runs over all k and metrics of a setting.
-    """
+    """`gate_tests` at every k with the median log-ratio; Holm over all k and metrics."""
     sizes = effect_sizes(frame, ks=None, effects=["median_log_ratio"]).drop(columns=["n", "needed"])
     return gate_tests(frame, ks=None).merge(sizes, on=TEST, validate="1:1")
 
 
 def count_crossovers(tests: pd.DataFrame) -> pd.DataFrame:
-    """Per setting and metric: the number of k, of k with a winner, and of changes of the winner.
-
-    A change counts from one k to the next if both have a winner.
-    """
+    """Per setting and metric: k, k with a winner, and changes of winner between neighbours."""
     by = [*SETTING, "metric"]
     winner = tests["winner"].where(tests["winner"].isin(["exp", "linear"]))
     before = winner.groupby([tests[name] for name in by]).shift()
@@ -316,8 +274,8 @@ def count_crossovers(tests: pd.DataFrame) -> pd.DataFrame:
 def seeds_to_lose(exp: ArrayLike, linear: ArrayLike) -> float:
     """The smallest number of seeds whose removal gives raw p ≥ 0.05 or another winner.
 
-    0 if p ≥ 0.05 already, NaN if there is no test. Removing the winner's largest differences is
-    optimal, since the ranks of the loser's differences then stay as they are.
+    NaN if there is no test. Removing the winner's largest differences is optimal: the ranks of the
+    loser's differences stay as they are.
     """
     exp, linear, *_ = _samples(exp, linear, partial=False)
     winner = wilcoxon_row(exp, linear)["winner"]
@@ -330,11 +288,10 @@ def seeds_to_lose(exp: ArrayLike, linear: ArrayLike) -> float:
     return np.nan
 
 
-def leave_one_out(frame: pd.DataFrame, ks: Sequence[float] | None = (20, 60)) -> pd.DataFrame:
+def leave_one_out(frame: pd.DataFrame, ks: Ks = (20, 60)) -> pd.DataFrame:
     """Per test: how many single seeds change the winner or the significance when left out.
 
-    A seed is left out of the whole setting before Holm's correction. `p_holm_worst` is the
-    largest p that results; `seeds_to_lose` is described there.
+    A seed is left out of the whole setting. `p_holm_worst` is the largest p that results.
     """
     pairs = _all_pairs(frame, ks)
     whole = _test_table(pairs).set_index(TEST)

@@ -32,10 +32,8 @@ class ResumableTable:
         return self.frame[(self.frame[self.columns] == identity).all(axis=1)]
 
     def values_of(self, spec: RunSpec, column: str) -> set:
-        """The values of a column in the rows of a run; empty if it is not in the table."""
-        if column not in self.frame:
-            return set()
-        return set(self.rows_of(spec)[column])
+        """The values of a column in the rows of a run; empty if the table has no such rows."""
+        return set(self.rows_of(spec).get(column, default=[]))
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Append rows and save the table."""
