@@ -15,7 +15,6 @@ from pinnlib.registry import UserError
 from pinnlib.report.panels import PANELS, draw, error_vs_k, incomplete, numbers
 from pinnlib.runs.studies import STUDIES
 from pinnlib.runs.table import runs_of, specs_of
-from pinnlib.style.figures import styles
 
 IN_THE_PAPER = {  # folder → names, as the paper's \LamICPlot asks for them
     "lamIC50": [
@@ -198,25 +197,6 @@ def test_two_saves_give_the_same_bytes(runs, tmp_path):
             for folder in ("a", "b")
         )
         assert first == second
-
-
-def test_curves_differ_in_more_than_colour():
-    looks = styles(("baseline", "fixed", "adaptive"), ("exp", "linear", "exp(alpha=0.5)")).values()
-    assert len({(look["color"], str(look["linestyle"]), look["marker"]) for look in looks}) == len(
-        looks
-    )
-    assert len({(str(look["linestyle"]), look["marker"]) for look in looks}) == len(
-        looks
-    )  # in black and white too
-    assert (
-        styles(("fixed",), ("linear",))["fixed", "linear"]
-        == styles(("adaptive", "fixed"), ("exp", "linear"))["fixed", "linear"]
-    )
-
-
-def test_more_names_than_styles_are_refused():
-    with pytest.raises(ValueError, match="gates"):
-        styles(("fixed",), [f"exp(alpha={i})" for i in range(2, 8)])
 
 
 def test_a_stop_while_a_figure_is_saved_leaves_the_old_one_whole(tmp_path, runs):

@@ -1,4 +1,4 @@
-"""The residual Jacobian and its kernel: against the oracle, finite differences, and the paper's identities for any parameters."""
+"""The residual Jacobian and its kernel: oracle, finite differences, identities of the paper."""
 
 import numpy as np
 import oracle
@@ -50,7 +50,7 @@ def test_jacobian_equals_the_oracle(model, gate):
 def test_jacobian_equals_finite_differences(model, gate):
     spec, step = RunSpec(model=model, gate=gate, precision="float64"), 1e-5
     theta = drawn(spec, 2)
-    J, e = ntk.linearised(spec, theta, TIMES)
+    J, e = ntk.linearise(spec, theta, TIMES)
     np.testing.assert_allclose(e, residual(spec, theta), rtol=1e-12)
     for i in np.random.default_rng(0).choice(len(theta), 12, replace=False):
         ahead, behind = (
@@ -80,27 +80,25 @@ def test_kernel_is_symmetric_positive_and_of_low_rank(spec, seed):
 @given(some_run, st.integers(0, 2**32 - 1))
 def test_a_small_step_moves_residuals_by_the_kernel_up_to_second_order(spec, seed):
     t, theta = np.linspace(0.05, 10, 40), drawn(spec, seed)
-    J, e = ntk.linearised(spec, theta, t)
-    K, flat, downhill = ntk.residual_kernel(J), e.ravel(), J.reshape(-1, J.shape[-1]).T @ e.ravel()
+    J, e = ntk.linearise(spec, theta, t)
+    K, flat = ntk.residual_kernel(J), e.ravel()
+    gradient = J.reshape(-1, J.shape[-1]).T @ flat
+    step = 1e-3 / ntk.eigenvalues(J)[0]
     errors = []
-    for eta in 1e-3 / ntk.eigenvalues(J)[0] * np.array([1, 0.5]):
-        moved = ntk.linearised(spec, theta - eta * downhill, t)[1].ravel() - flat
-        errors.append(np.linalg.norm(moved + eta * K @ flat))
-    assert errors[0] < 0.05 * np.linalg.norm(1e-3 / ntk.eigenvalues(J)[0] * K @ flat)
-    assert errors[0] / errors[1] == pytest.approx(
-        4, rel=0.1
-    )  # half the step, a quarter of the error
+    for eta in (step, step / 2):
+        change = ntk.linearise(spec, theta - eta * gradient, t)[1].ravel() - flat
+        errors.append(np.linalg.norm(change + eta * K @ flat))
+    assert errors[0] < 0.05 * np.linalg.norm(step * K @ flat)
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.1)  # half the step, a quarter
 
 
 @settings(max_examples=20, deadline=None)
 @given(some_run, st.integers(0, 2**32 - 1))
 def test_latent_sensitivities_are_gated_and_obey_the_product_rule(spec, seed):
     t, theta = torch.tensor(TIMES)[None], torch.tensor(drawn(spec, seed), requires_grad=True)
-    g, latent, free = (
-        spec.gate_object.jet(t),
-        spec.ansatz().latent(theta[None], t),
-        spec.trunk.jet(spec.trunk.blocks(theta[None], 2), t),
-    )
+    g = spec.gate_object.jet(t)
+    latent = spec.ansatz().latent(theta[None], t)
+    free = spec.trunk.jet(spec.trunk.blocks(theta[None], 2), t)
     second = g.value * free.second + 2 * g.first * free.first + g.second * free.value
     for ours, rule in ((latent.value, g.value * free.value), (latent.second, second)):
         for c, i in ((0, 0), (1, 4)):
@@ -127,7 +125,7 @@ def test_scalars_of_known_kernels():
             "rate_late_over_early": 4,
         }
     )
-    weighted, e = ntk.balanced(J, np.array([[3.0, 1.0], [0.5, 0.5]]))
+    weighted, e = ntk.balance(J, np.array([[3.0, 1.0], [0.5, 0.5]]))
     np.testing.assert_allclose(weighted[0] * np.sqrt(5), J[0])
     np.testing.assert_allclose(np.square(e).mean(axis=1), 1)
 
@@ -143,6 +141,6 @@ def test_shares_add_up_and_a_fixed_trunk_has_no_frequencies_to_train():
         assert sum(found.values()) == pytest.approx(1)
 
 
-def test_bad_times_are_named():
-    with pytest.raises(ValueError, match="times=.*finite"):
+def test_invalid_times_are_refused():
+    with pytest.raises(ValueError, match="^times="):
         ntk.jacobian(RunSpec(), initial_parameters(RunSpec()), [0.0, np.nan])

@@ -1,1 +1,11 @@
-"""."""
+"""Statistics and numerical analysis of runs; reusable, and independent of the paper's studies.
+
+paired               exponential against linear gate over common seeds: means, tests, effect sizes
+contrasts            any two variants over common seeds, families of tests, regrets
+association          how well a number predicts the winner: AUC, rank correlation, permutation test
+ntk                  the residual Jacobian and its kernel
+levenberg_marquardt  the objective of a run minimised by a second-order method
+resumable            a table that grows run by run
+
+Import the modules or their public functions. This room imports the core and `pinnlib.runs` only.
+"""

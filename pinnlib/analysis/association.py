@@ -1,76 +1,89 @@
-"""How well a number tells which of two variants wins: AUC, rank correlation, permutation test; whole seeds are resampled."""
+"""How well a number predicts which of two variants wins: AUC, rank correlation, permutation test.
+
+Arrays have one entry per run. Only runs of the same group (such as equal k) are compared; the
+bootstrap resamples whole seeds.
+"""
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from pinnlib.analysis.paired import LEVEL
 from pinnlib.registry import validate
 
 RESAMPLES = 9999
+Interval = tuple[float, float, float]  # estimate, low, high
+UNKNOWN: Interval = (np.nan, np.nan, np.nan)
 
 
-def _counts(seeds):
-    """How often each seed is drawn, in so many bootstrap samples of whole seeds: (samples, seeds)."""
+def _draw_counts(seeds: int) -> np.ndarray:
+    """How often each seed occurs in each bootstrap sample; (samples, seeds)."""
     return np.random.default_rng(0).multinomial(seeds, np.full(seeds, 1 / seeds), RESAMPLES)
 
 
-def _member(seed):
-    """(rows, seeds): 1 where a row belongs to a seed."""
+def _membership(seed: ArrayLike) -> np.ndarray:
+    """1 where a run has a seed, else 0; (runs, seeds)."""
     return (np.asarray(seed)[:, None] == np.unique(seed)).astype(float)
 
 
-def auc(x, wins, seed, group, level=LEVEL):
-    """(AUC, low, high): the chance that x is larger where `wins` than where not, over pairs of the same group; seeds are resampled whole.
+def auc(
+    x: ArrayLike, wins: ArrayLike, seed: ArrayLike, group: ArrayLike, level: float = LEVEL
+) -> Interval:
+    """(AUC, low, high): the probability that x is larger at a win than at a loss.
 
-    0.5 is no knowledge, 0 and 1 are both perfect. NaN where no two can be compared.
+    0.5 means no association, 0 and 1 perfect separation. NaN if no two runs can be compared.
     """
-    x, wins, seed, group = map(np.asarray, (x, wins, seed, group))
+    x, wins, group = np.asarray(x), np.asarray(wins), np.asarray(group)
     validate("x", x, np.isfinite(x).all(), "finite")
-    comparable = (wins[:, None] & ~wins[None, :] & (group[:, None] == group[None, :])).astype(float)
-    greater = (np.sign(x[:, None] - x[None, :]) + 1) / 2
-    member = _member(seed)
-    right, all_pairs = (
-        member.T @ (comparable * form) @ member for form in (greater, np.ones_like(greater))
-    )
-    if not all_pairs.sum():
-        return np.nan, np.nan, np.nan
-    counts = _counts(len(right))
-    above, below = (
-        np.einsum("bs,st,bt->b", counts, form, counts, optimize=True) for form in (right, all_pairs)
-    )
-    return right.sum() / all_pairs.sum(), *np.quantile(
-        (above / below.clip(1e-9))[below > 0], [level / 2, 1 - level / 2]
-    )
+    same_group = group[:, None] == group[None, :]  # (runs, runs)
+    comparable = (wins[:, None] & ~wins[None, :] & same_group).astype(float)
+    greater = (np.sign(x[:, None] - x[None, :]) + 1) / 2  # 1/2 for a tie
+    member = _membership(seed)
+    # (seeds, seeds): sums over the pairs of runs of two seeds
+    ordered = member.T @ (comparable * greater) @ member
+    compared = member.T @ comparable @ member
+    if compared.sum() == 0:
+        return UNKNOWN
+    counts = _draw_counts(len(compared))
+    ordered_drawn = np.einsum("bs,st,bt->b", counts, ordered, counts, optimize=True)
+    compared_drawn = np.einsum("bs,st,bt->b", counts, compared, counts, optimize=True)
+    usable = compared_drawn > 0
+    estimates = ordered_drawn[usable] / compared_drawn[usable]
+    low, high = np.quantile(estimates, [level / 2, 1 - level / 2])
+    return ordered.sum() / compared.sum(), low, high
 
 
-def _centred_ranks(values, group):
-    """Ranks within groups, as shares of the group, less the group's mean."""
-    rank = pd.Series(np.asarray(values)).groupby(np.asarray(group)).rank(pct=True)
-    return (rank - rank.groupby(np.asarray(group)).transform("mean")).to_numpy()
+def _centred_ranks(values: ArrayLike, group: ArrayLike) -> np.ndarray:
+    """Ranks within groups as fractions of the group size, minus the mean of the group."""
+    group = np.asarray(group)
+    rank = pd.Series(np.asarray(values)).groupby(group).rank(pct=True)
+    return (rank - rank.groupby(group).transform("mean")).to_numpy()
 
 
-def rank_correlation(x, y, seed, group, level=LEVEL):
-    """(Spearman's ρ of x and y, both ranked within groups, low, high): seeds are resampled whole; NaN if x or y is constant in each group."""
+def rank_correlation(
+    x: ArrayLike, y: ArrayLike, seed: ArrayLike, group: ArrayLike, level: float = LEVEL
+) -> Interval:
+    """(Spearman's ρ, low, high) of ranks within groups; NaN if x or y is constant in each."""
     a, b = _centred_ranks(x, group), _centred_ranks(y, group)
-    if not (np.ptp(a) > 0 and np.ptp(b) > 0):
-        return np.nan, np.nan, np.nan
-    sums = np.stack([a * b, a * a, b * b]) @ _member(seed)  # (3, seeds)
-    ab, aa, bb = sums @ _counts(sums.shape[1]).T
-    return float(sums[0].sum() / np.sqrt(sums[1].sum() * sums[2].sum())), *np.nanquantile(
-        ab / np.sqrt(aa * bb), [level / 2, 1 - level / 2]
-    )
+    if np.isnan([a, b]).any() or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return UNKNOWN
+    sums = np.stack([a * b, a * a, b * b]) @ _membership(seed)  # (3, seeds)
+    ab, aa, bb = sums.sum(axis=1)
+    ab_drawn, aa_drawn, bb_drawn = sums @ _draw_counts(sums.shape[1]).T  # (3, samples)
+    estimates = ab_drawn / np.sqrt(aa_drawn * bb_drawn)
+    low, high = np.nanquantile(estimates, [level / 2, 1 - level / 2])
+    return float(ab / np.sqrt(aa * bb)), low, high
 
 
-def permutation_p(x, y, group, draws=9999):
-    """p of `rank_correlation` if y were shuffled within its groups, two-sided."""
-    a, b, level = (
-        _centred_ranks(x, group),
-        _centred_ranks(y, group),
-        pd.factorize(np.asarray(group), sort=True)[0],
-    )
-    home = np.argsort(
-        level, kind="stable"
-    )  # shuffling within groups: sort by group, at random inside
-    shuffled = np.argsort(level + np.random.default_rng(0).random((draws, len(a))), axis=1)
-    null = np.abs((a[home] * b[shuffled]).sum(axis=1))
-    return float((1 + (null >= np.abs((a * b).sum()) - 1e-12).sum()) / (1 + draws))
+def permutation_p(x: ArrayLike, y: ArrayLike, group: ArrayLike) -> float:
+    """Two-sided p of `rank_correlation`, with y shuffled within its groups."""
+    a, b = _centred_ranks(x, group), _centred_ranks(y, group)
+    number = pd.factorize(np.asarray(group), sort=True)[0]  # of the group, from 0
+    # Sorting by the number of the group plus a random part of 1 shuffles within groups.
+    in_order = np.argsort(number, kind="stable")
+    keys = number + np.random.default_rng(0).random((RESAMPLES, len(a)))
+    shuffled = np.argsort(keys, axis=1)  # (samples, runs)
+    products = np.abs((a[in_order] * b[shuffled]).sum(axis=1))
+    observed = np.abs((a * b).sum())
+    as_large = (products >= observed - 1e-12).sum()
+    return float((1 + as_large) / (1 + RESAMPLES))

@@ -1,91 +1,110 @@
-"""The objective of a run minimised by Levenberg–Marquardt: what is left of a gate's effect when conditioning is undone."""
+"""The objective of a run minimised by Levenberg–Marquardt, a method that undoes conditioning."""
 
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
 from pinnlib.analysis import ntk
+from pinnlib.analysis.resumable import ResumableTable
 from pinnlib.progress import progress_bar
 from pinnlib.registry import validate
+from pinnlib.spec import RunSpec
 from pinnlib.training import evaluate, initial_parameters
 
 RUN = ["model", "gate", "k", "lambda_ic", "loss", "seed"]
 QUADRATURE = 400  # fixed times, midpoints of equal cells of (0, T]
 
 
-def weights(spec, e):
-    """1/s per component, (components, 1): the balanced loss divides by the size of its residual, the plain one averages over components."""
+def weights(spec: RunSpec, e: np.ndarray) -> np.ndarray:
+    """Weights of the residuals e (components, times) in the loss of the run; (components, 1)."""
     if spec.loss == "balanced":
         return 1 / np.sqrt(np.square(e).mean(axis=1, keepdims=True))
     return np.full((len(e), 1), 1 / np.sqrt(len(e)))
 
 
-def parts(spec, parameters, t, w):
-    """(J, values) of all residuals at the times t, weighted so that the loss is the sum of the squares of the values."""
-    J, e = ntk.linearised(spec, parameters, t)
-    V, v = ntk.linearised(spec, parameters, [0.0], "velocity")
-    inner, start = np.sqrt(spec.lambda_phys / len(t)) * w, np.sqrt(spec.lambda_ic / len(v))
-    rows = (inner[:, :, None] * J).reshape(-1, J.shape[-1]), start * V[:, 0]
-    return np.concatenate(rows), np.concatenate(
-        [(inner * e).ravel(), start * (v[:, 0] - spec.initial_velocity)]
-    )
+class Residuals:
+    """The weighted residuals of a run at fixed times: the loss is the sum of their squares.
 
-
-def levenberg_marquardt(spec, rounds=6, evaluations=60):
-    """(parameters, evaluations used) after every round, from the run's own initial weights, in float64.
-
-    Minimises λ_phys Σ_c mean((w_c R_c)²) + λ_IC mean((v(0) − v0)²) at fixed times. The weights are held for a round and then taken anew, as the
-    moving average of the balanced loss does; the plain loss has the same weights in every round.
+    SciPy asks for values and Jacobian in turn: both are kept for the last parameters.
     """
-    t = (np.arange(QUADRATURE) + 0.5) * spec.horizon / QUADRATURE
-    theta, used = initial_parameters(spec).double().numpy(), 0
+
+    def __init__(self, spec: RunSpec, times: np.ndarray, component_weights: np.ndarray) -> None:
+        self.spec = spec
+        self.times = times
+        self.weights = np.sqrt(spec.lambda_phys / len(times)) * component_weights
+        self._last: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def values(self, parameters: ArrayLike) -> np.ndarray:
+        """(residuals,): those of all components and times, then those of the initial velocity."""
+        return self._evaluate(np.asarray(parameters))[1].copy()  # MINPACK overwrites the array
+
+    def jacobian(self, parameters: ArrayLike) -> np.ndarray:
+        """(residuals, parameters)."""
+        return self._evaluate(np.asarray(parameters))[2].copy()
+
+    def _evaluate(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(parameters, values, Jacobian)."""
+        if self._last is None or not np.array_equal(self._last[0], parameters):
+            J, e = ntk.linearise(self.spec, parameters, self.times)
+            V, v = ntk.linearise(self.spec, parameters, [0.0], "velocity")
+            start = np.sqrt(self.spec.lambda_ic / len(v))
+            velocity = start * (v[:, 0] - self.spec.initial_velocity)
+            values = np.concatenate([(self.weights * e).ravel(), velocity])
+            inner = (self.weights[:, :, None] * J).reshape(-1, J.shape[-1])
+            self._last = parameters.copy(), values, np.concatenate([inner, start * V[:, 0]])
+        return self._last
+
+
+def levenberg_marquardt(
+    spec: RunSpec, rounds: int = 6, evaluations: int = 60
+) -> Iterator[tuple[np.ndarray, int]]:
+    """(parameters, evaluations used) after every round, from the run's initial weights, in float64.
+
+    Minimises λ_phys Σ_c mean((w_c R_c)²) + λ_IC mean((v(0) − v0)²) at fixed times. The weights w_c
+    of the balanced loss are updated between rounds.
+    """
+    times = (np.arange(QUADRATURE) + 0.5) * spec.horizon / QUADRATURE
+    theta = initial_parameters(spec).double().numpy()
+    used = 0
     most = len(spec.system_object.components) * QUADRATURE
     validate("model", spec.model, len(theta) <= most, f"one with at most {most} parameters")
     for _ in range(rounds):
-        w = weights(spec, ntk.linearised(spec, theta, t)[1])
-        at = lru_cache(maxsize=1)(
-            lambda raw, w=w: parts(spec, np.frombuffer(raw).copy(), t, w)
-        )  # values and slopes are asked for in turn
-        values, slopes = (
-            lambda x, i=i, at=at: at(x.tobytes())[i].copy() for i in (1, 0)
-        )  # MINPACK writes into what it is given
-        found = least_squares(
-            values, theta, slopes, method="lm", x_scale="jac", max_nfev=evaluations
-        )
-        theta, used = found.x, used + found.nfev
+        e = ntk.linearise(spec, theta, times)[1]
+        residuals = Residuals(spec, times, weights(spec, e))
+        options = {"method": "lm", "x_scale": "jac", "max_nfev": evaluations}
+        solution = least_squares(residuals.values, theta, residuals.jacobian, **options)
+        theta = solution.x
+        used += solution.nfev
         yield theta, used
 
 
 def minimised_runs(
-    specs, rounds=(6,), evaluations=60, known=None, keep=lambda table: None, progress=None
-):
-    """One row per run and number of rounds: the metrics of what Levenberg–Marquardt has found for the run by then, added to `known`, such a table.
+    specs: Sequence[RunSpec],
+    rounds: Sequence[int] = (6,),
+    evaluations: int = 60,
+    known: pd.DataFrame | None = None,
+    keep: Callable[[pd.DataFrame], object] | None = None,
+) -> pd.DataFrame:
+    """One row per run and number of rounds: the metrics of its Levenberg–Marquardt solution.
 
-    Runs that are in it after as many rounds are not minimised again. `keep` is given the table after every run, so that nothing is lost on the way.
+    Rows are added to `known`, an earlier such table; runs that reached the largest number of rounds
+    there are skipped. `keep` is called with the table after every run.
     """
-    table = pd.DataFrame(columns=[*RUN, "rounds"]) if known is None else known
-    done = set(table.loc[table["rounds"] == max(rounds), RUN].itertuples(index=False, name=None))
-    told = {spec: {name: getattr(spec, name) for name in RUN} for spec in specs}
-    todo = [spec for spec in specs if tuple(told[spec].values()) not in done]
-    with progress_bar(len(todo) * max(rounds), progress, unit="round") as bar:
-        for spec in todo:
+    last = max(rounds)
+    table = ResumableTable(RUN, known, keep)
+    missing = [spec for spec in specs if last not in table.values_of(spec, "rounds")]
+    with progress_bar(len(missing) * last, unit="round") as bar:
+        for spec in missing:
             rows = []
-            for number, (theta, used) in enumerate(
-                levenberg_marquardt(spec, max(rounds), evaluations), 1
-            ):
+            solutions = levenberg_marquardt(spec, last, evaluations)
+            for number, (theta, used) in enumerate(solutions, start=1):
                 if number in rounds:
-                    rows.append(
-                        told[spec]
-                        | {"status": "ok", "rounds": number, "evaluations": used}
-                        | evaluate(spec, theta)
-                    )
+                    row = spec.select(*RUN) | {"status": "ok"}
+                    row |= {"rounds": number, "evaluations": used}
+                    rows.append(row | evaluate(spec, theta))
                 bar.update()
-            table = (
-                pd.DataFrame(rows)
-                if table.empty
-                else pd.concat([table, pd.DataFrame(rows)], ignore_index=True)
-            )
-            keep(table)
-    return table
+            table.add(rows)
+    return table.frame

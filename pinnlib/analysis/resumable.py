@@ -1,6 +1,7 @@
 """A table that grows run by run and survives an interruption."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -8,9 +9,11 @@ from pinnlib.spec import RunSpec
 
 
 class ResumableTable:
-    """Rows of several runs; `save` is called with the whole table whenever rows are added.
+    """A table with several rows per run, saved whenever rows are added.
 
-    `columns` are the fields of a RunSpec that identify a run in it.
+    columns  the settings that identify a run in the table
+    known    the table of an earlier session, whose rows stay first
+    save     called with the whole table after every addition
     """
 
     def __init__(
@@ -21,21 +24,22 @@ class ResumableTable:
     ) -> None:
         self.columns = list(columns)
         self.frame = pd.DataFrame(columns=self.columns) if known is None else known
-        self._save = save
+        self.save = save
 
     def rows_of(self, spec: RunSpec) -> pd.DataFrame:
-        """The rows of a run, none if it is not in the table."""
-        same = pd.Series(True, self.frame.index)
-        for name in self.columns:
-            same &= self.frame[name] == getattr(spec, name)
-        return self.frame[same]
+        """The rows of a run; empty if it is not in the table."""
+        identity = pd.Series(spec.select(*self.columns))
+        return self.frame[(self.frame[self.columns] == identity).all(axis=1)]
 
-    def add(self, rows: list[dict]) -> None:
+    def values_of(self, spec: RunSpec, column: str) -> set:
+        """The values of a column in the rows of a run; empty if the table has no such rows."""
+        return set(self.rows_of(spec).get(column, default=[]))
+
+    def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Append rows and save the table."""
         new = pd.DataFrame(rows)
-        if self.frame.empty:
-            self.frame = new
-        else:
-            self.frame = pd.concat([self.frame, new], ignore_index=True)
-        if self._save is not None:
-            self._save(self.frame)
+        if not self.frame.empty:
+            new = pd.concat([self.frame, new], ignore_index=True)
+        self.frame = new
+        if self.save is not None:
+            self.save(self.frame)

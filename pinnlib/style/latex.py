@@ -1,24 +1,29 @@
-"""Numbers and tables on their way into LaTeX: validated macro names, escaped text, files that name their notebook."""
+"""Text, numbers and tables as LaTeX; files that name the notebook that made them."""
 
 import math
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from pinnlib.gates import GATES
-from pinnlib.registry import lookup, validate
+import pandas as pd
 
-NAMES = {"rel_l2_u": "ReL2E", "max_ae_u": "MaxAE"}
-SYMBOLS = {
-    "r_min": r"$r_{\min}$",
-    "-K e": "$-Ke$",
-    "λ": r"$\lambda_{\mathrm{IC}}$",
-    "θ": r"$\theta$",
-    "α": r"$\alpha$",
-    "ρ0": r"$\rho_0$",
-    "σ": r"$\sigma$",
-    "±": r"$\pm$",
-    "²": "$^2$",
-    "<": "$<$",
-    ">": "$>$",
+from pinnlib.registry import validate
+from pinnlib.style.labels import METRIC_NAMES
+
+NAMES = METRIC_NAMES  # the former name, until its users follow
+IN_MATH = {  # symbol → its form in mathematics
+    "λ": r"\lambda_{\mathrm{IC}}",
+    "θ": r"\theta",
+    "α": r"\alpha",
+    "ρ0": r"\rho_0",
+    "ρ": r"\rho",
+    "σ": r"\sigma",
+    "±": r"\pm",
+    "²": "^2",
+    "<": "<",
+    ">": ">",
+}
+IN_TEXT = {symbol: f"${form}$" for symbol, form in IN_MATH.items()} | {
     "\\": r"\textbackslash{}",
     "&": r"\&",
     "%": r"\%",
@@ -32,67 +37,67 @@ SYMBOLS = {
     "…": r"\ldots{}",
     "–": "--",
 }
-LONE = r"(?<![\w\\'])(?<!\w\.)[krtgTDKep]'*(?!\w|\.\w)"  # a letter that stands alone is a quantity, with its primes
-EQUATION = (
-    r"(?<!\w)[krtDαλθ] = \d+(?:\.\d+)?(?![\w,.]*\w)"  # in one piece, so that no line breaks in it
-)
-METRIC = rf"(?<!\w)(?:{'|'.join(NAMES)})(?!\w)"
-GATE = (
-    rf"(?<!\w)(?:{'|'.join(GATES)})\(\w+=[^()]+\)"  # a gate with arguments is told by its formula
-)
-PATTERN = re.compile(
-    "|".join(
-        [METRIC, GATE, EQUATION, *map(re.escape, sorted(SYMBOLS, key=len, reverse=True)), LONE]
-    )
-)
+MATH = re.compile(r"(\$[^$]+\$)")
+MATH_SYMBOL = re.compile("|".join(IN_MATH))
+METRIC = re.compile(rf"\b(?:{'|'.join(METRIC_NAMES)})\b")
+POWER = re.compile(r"\d(?:\.\d+)?e[-+]\d+")
+TEXT_PIECE = re.compile("|".join([METRIC.pattern, POWER.pattern, *map(re.escape, IN_TEXT)]))
 
 
-def _symbol(found):
-    if found[0].endswith(")"):
-        return f"${lookup('gate', GATES, found[0]).formula}$"
-    name, *value = found[0].split(" = ")
-    symbol = (NAMES | SYMBOLS).get(name, f"${name}$")
-    return f"{symbol[:-1]}={value[0]}$" if value else symbol
+def escape(text: Any) -> str:
+    """Text as LaTeX; mathematics between dollars stays, apart from its Unicode symbols.
+
+    In the rest 7.6e-06 becomes a power of ten, and a metric gets its name.
+    """
+    parts = MATH.split(str(text))  # text, mathematics, text, …
+    parts[::2] = [TEXT_PIECE.sub(_text_piece, part) for part in parts[::2]]
+    parts[1::2] = [MATH_SYMBOL.sub(_math_symbol, part) for part in parts[1::2]]
+    return "".join(parts)
 
 
-def escape(text):
-    """Plain text as LaTeX; 7.6e-06 becomes a power of ten."""
-    parts = re.split(r"(\d(?:\.\d+)?e[-+]\d+)", str(text))
-    return "".join(
-        power(part) if i % 2 else PATTERN.sub(_symbol, part) for i, part in enumerate(parts)
-    )
+def _text_piece(found: re.Match) -> str:
+    piece = found[0]
+    if piece in METRIC_NAMES:
+        return METRIC_NAMES[piece]
+    if piece in IN_TEXT:
+        return IN_TEXT[piece]
+    return power(piece)
 
 
-def power(text):
+def _math_symbol(found: re.Match) -> str:
+    return IN_MATH[found[0]] + " "  # in "θt" a letter follows
+
+
+def power(text: str) -> str:
     """ "7.6e-06" as 7.6·10⁻⁶."""
     digits, exponent = text.split("e")
     factor = "" if float(digits) == 1 else rf"{digits}\times"
     return rf"${factor}10^{{{int(exponent)}}}$"
 
 
-def number(value, digits=3):
-    """A number with so many significant digits; very small or large ones as a power of ten, whole ones as they are."""
+def number(value: float | str, digits: int = 3) -> str:
+    """A number with this many digits or as a power of ten; whole numbers in full, text escaped."""
     if isinstance(value, str):
         return escape(value)
-    if isinstance(value, int) or float(value).is_integer():
+    if float(value).is_integer():
         return f"{int(value):,}".replace(",", "{,}")
-    validate("value", value, math.isfinite(value), "finite: what is not known is said in words")
+    validate("value", value, math.isfinite(value), "finite; write words for an unknown value")
     if not 1e-3 <= abs(value) < 1e4:
         return power(f"{value:.{digits - 2}e}")
     text = f"{value:.{digits}g}" if abs(value) < 10**digits - 0.5 else f"{value:.0f}"
     return text if value > 0 else f"${text}$"
 
 
-def probability(p, bound=False):
-    """A p-value as the paper prints it: four decimals, below 1e-3 as a power of ten, below 1e-4 as "< 1e-4"; a dash where a tie has none."""
-    if p != p:
+def probability(p: float, bound: bool = False) -> str:
+    """A p-value with four decimals, below 1e-3 as a power of ten or "< 1e-4"; -- for NaN."""
+    if math.isnan(p):
         return "--"
     if bound or p < 1e-4:
         return "$<10^{-4}$"
     return f"{p:.4f}" if p >= 1e-3 else power(f"{p:.1e}")
 
 
-def macro_name(key):
+def macro_name(key: str) -> str:
     """ "same_winner" → "SameWinner", letters only."""
     name = "".join(word[:1].upper() + word[1:] for word in key.split("_"))
     allowed = "words of letters joined by underscores, since a LaTeX macro has letters only"
@@ -100,79 +105,71 @@ def macro_name(key):
     return name
 
 
-def macros(values):
+def macros(values: Mapping[str, float | str]) -> str:
     r"""One \newcommand per value; two keys must not give the same name."""
     names = [macro_name(key) for key in values]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    validate("values", twice, not twice, "free of keys that give the same macro")
-    return "\n".join(
-        rf"\newcommand{{\{name}}}{{{number(value)}}}" for name, value in zip(names, values.values())
-    )
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    validate("values", repeated, not repeated, "free of keys that give the same macro")
+    texts = map(number, values.values())
+    lines = [rf"\newcommand{{\{name}}}{{{text}}}" for name, text in zip(names, texts, strict=True)]
+    return "\n".join(lines)
 
 
-def rows(frame, end=r" \\"):
-    """The body of a table: cells joined by &, a line per row; cells are LaTeX already."""
-    return "\n".join(" & ".join(map(str, row)) + end for row in frame.itertuples(index=False))
+def tabular(frame: pd.DataFrame, columns: str, groups: Sequence | None = None) -> str:
+    """A booktabs tabular of LaTeX cells, with the column names as heads.
+
+    `groups`, one value per row, puts a rule before each row whose value differs from the last.
+    """
+    lines = _styler_lines(frame, columns)
+    if groups is None:
+        return "\n".join(lines)
+    head, body, end = lines[:4], lines[4:-2], lines[-2:]
+    for row in reversed(range(1, len(body))):
+        if groups[row] != groups[row - 1]:
+            body.insert(row, r"\midrule")
+    return "\n".join([*head, *body, *end])
 
 
-def tabular(frame, columns, groups=None):
-    """A booktabs tabular with the frame's column names as heads; `groups` (one entry per row) puts a line before each new group."""
-    return _ruled(columns, _head(frame), rows(frame).split("\n"), groups)
+def _styler_lines(frame: pd.DataFrame, columns: str) -> list[str]:
+    r"""Lines: \begin, \toprule, head, \midrule, one per row, \bottomrule, \end."""
+    table = frame.reset_index(drop=True).style.hide(axis="index")
+    return table.to_latex(hrules=True, column_format=columns).splitlines()
 
 
-def _ruled(columns, head, lines, groups=None):
-    groups = groups or [None] * len(lines)
-    ruled = [
-        line if i == 0 or groups[i] == groups[i - 1] else r"\midrule" + "\n" + line
-        for i, line in enumerate(lines)
-    ]
-    return "\n".join(
-        [
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
-            head,
-            r"\midrule",
-            *ruled,
-            r"\bottomrule",
-            r"\end{tabular}",
-        ]
-    )
+def longtable(frame: pd.DataFrame, widths: Sequence[float], caption: str, label: str) -> str:
+    """A table over several pages, with columns of text of these fractions of the line width."""
+    column = r">{{\raggedright\arraybackslash}}p{{{}\linewidth}}".format
+    columns = "@{}" + "".join(map(column, widths)) + "@{}"
+    lines = _styler_lines(frame, columns)
+    head = "\n".join(lines[1:4])
+    body = " \\addlinespace\n".join(lines[4:-2])
+    return rf"""\begin{{longtable}}{{{columns}}}\caption{{{caption}}}\label{{{label}}}\\
+{head}
+\endfirsthead
+\caption[]{{(continued)}}\\
+{head}
+\endhead
+\bottomrule
+\endfoot
+{body}
+\end{{longtable}}"""
 
 
-def longtable(frame, widths, caption, label):
-    """The same over several pages, with columns of flowing text of these shares of the line."""
-    columns = (
-        "@{}"
-        + "".join(rf">{{\raggedright\arraybackslash}}p{{{width}\linewidth}}" for width in widths)
-        + "@{}"
-    )
-    head = "\n".join([r"\toprule", _head(frame), r"\midrule"])
-    start = rf"\begin{{longtable}}{{{columns}}}\caption{{{caption}}}\label{{{label}}}\\"
-    repeated = [
-        head,
-        r"\endfirsthead",
-        r"\caption[]{(continued)}\\",
-        head,
-        r"\endhead",
-        r"\bottomrule",
-        r"\endfoot",
-    ]
-    body = rows(frame, r" \\ \addlinespace").removesuffix(
-        r" \addlinespace"
-    )  # after the last row it could need a page of its own
-    return "\n".join([start, *repeated, body, r"\end{longtable}"])
+def _ruled(columns, head, lines, groups):
+    """A tabular of ready lines, until `report.paper_tables` uses `tabular`."""
+    body = [lines[0]]
+    for i in range(1, len(lines)):
+        if groups[i] != groups[i - 1]:
+            body.append(r"\midrule")
+        body.append(lines[i])
+    start = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule"]
+    return "\n".join([*start, *body, r"\bottomrule", r"\end{tabular}"])
 
 
-def _head(frame):
-    return " & ".join(frame.columns) + r" \\"
-
-
-def save(out, name, body):
-    """paper/generated/<name>.tex of a notebook's Output, opening with a comment that names the notebook."""
+def save(out: Any, name: str, body: str) -> None:
+    """Write paper/generated/<name>.tex of a notebook's Output; a comment names the notebook."""
     path = out.root / "paper" / "generated" / f"{name}.tex"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        f"% Made by notebooks/{out.notebook}.ipynb; changes are overwritten.\n{body}\n",
-        encoding="utf-8",
-    )
+    comment = f"% Made by notebooks/{out.notebook}.ipynb; changes are overwritten."
+    path.write_text(f"{comment}\n{body}\n", encoding="utf-8")
     out.wrote(path)

@@ -1,0 +1,178 @@
+"""Drawing options, axes, and numbers, text and tables as LaTeX."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from pinnlib.style import latex
+from pinnlib.style.figures import filled, log_axis, panels, shades, styles
+from pinnlib.style.guess_mathematics import escape_guessing, mark_mathematics
+
+# --- figures ---
+
+
+def test_curves_differ_in_more_than_colour():
+    looks = styles(("baseline", "fixed", "adaptive"), ("exp", "linear", "exp(alpha=0.5)")).values()
+    assert len({(str(look["linestyle"]), look["marker"]) for look in looks}) == 9
+
+
+def test_a_curve_looks_the_same_in_any_company():
+    alone = styles(("fixed",), ("linear",))["fixed", "linear"]
+    assert alone == styles(("adaptive", "fixed"), ("exp", "linear"))["fixed", "linear"]
+
+
+@pytest.mark.parametrize("field", ["models", "gates"])
+def test_more_names_than_styles_are_refused(field):
+    names = {"models": ["fixed"], "gates": ["exp"]} | {field: list("abcdef")}
+    with pytest.raises(ValueError, match=f"^{field}="):
+        styles(**names)
+
+
+def test_markers_are_filled_in_part():
+    assert filled("red", "full") == {"markerfacecolor": "red"}
+    assert filled("red", "none") == {"markerfacecolor": "white"}
+    assert filled("red", "left")["fillstyle"] == "left"
+
+
+def test_shades_go_from_dark_to_light():
+    colours = shades(range(4))
+    assert list(colours) == [0, 1, 2, 3]
+    brightness = [sum(plt.matplotlib.colors.to_rgb(colour)) for colour in colours.values()]
+    assert brightness == sorted(brightness)
+
+
+def test_a_log_axis_holds_what_is_drawn():
+    figure, axes = panels(1, 2)
+    assert axes.shape == (1, 2)
+    log_axis(axes[0, 0], np.array([0.02, 0.5, np.nan, -1.0, 0.0]))
+    low, high = axes[0, 0].get_ylim()
+    assert 0.01 < low < 0.02
+    assert 0.5 < high < 1
+    log_axis(axes[0, 1], np.array([np.nan]))
+    assert axes[0, 1].get_ylim() == (0.01, 1)
+    figure.draw_without_rendering()
+    ticks = [label.get_text() for label in axes[0, 0].get_yticklabels()]
+    assert "0.05" in ticks
+    plt.close(figure)
+
+
+# --- text ---
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("50% & more_of #1", r"50\% \& more\_\allowbreak{}of \#1"),
+        ("mathematics $k = 20$ & $p_1$ stays", r"mathematics $k = 20$ \& $p_1$ stays"),
+        ("$θ = 0.2$ at $σ(ρ_0)$", r"$\theta  = 0.2$ at $\sigma (\rho _0)$"),
+        ("a single $ is text", r"a single \$ is text"),
+        ("λ, θ, α, ρ0, σ", r"$\lambda_{\mathrm{IC}}$, $\theta$, $\alpha$, $\rho_0$, $\sigma$"),
+        ("1 ± 2, r², < 3 – …", r"1 $\pm$ 2, r$^2$, $<$ 3 -- \ldots{}"),
+        ("0.1 in rel_l2_u, max_ae_u", "0.1 in ReL2E, MaxAE"),
+        ("own_rel_l2_u", r"own\_\allowbreak{}rel\_\allowbreak{}l2\_\allowbreak{}u"),
+        ("p 7.6e-06, 1e-12", r"p $7.6\times10^{-6}$, $10^{-12}$"),
+        ("\\ { } ^ ~", r"\textbackslash{} \{ \} \^{} \~{}"),
+    ],
+)
+def test_text_is_escaped(text, expected):
+    assert latex.escape(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("k = 20, p 1e-12", "$k = 20$, $p$ 1e-12"),
+        ("λ = 50 at t = 2.5.", "$λ = 50$ at $t = 2.5$."),
+        ("exp(alpha=2.0), linear(scale=0.1) and exp", "$1-e^{-2t}$, $t/10$ and exp"),
+        ("r_min of gate's r", r"$r_{\min}$ of gate's $r$"),
+        ("g, g' and g'' in t's", "$g$, $g'$ and $g''$ in $t$'s"),
+        ("e.g. 't' at k = 1,000", "e.g. 't' at $k$ = 1,000"),
+        ("by -K e at $k = 20$", "by $-Ke$ at $k = 20$"),
+    ],
+)
+def test_mathematics_is_marked(text, expected):
+    assert mark_mathematics(text) == expected
+
+
+def test_marked_mathematics_is_left_by_escape():
+    assert escape_guessing("k = 20 & p 1e-12") == r"$k = 20$ \& $p$ $10^{-12}$"
+
+
+# --- numbers ---
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        (0.12345, "0.123"),
+        (5000, "5{,}000"),
+        (5000.0, "5{,}000"),
+        (999.7, "1000"),
+        (7.6e-6, r"$7.6\times10^{-6}$"),
+        (1e-4, "$10^{-4}$"),
+        (-0.5, "$-0.5$"),
+        ("50%", r"50\%"),
+    ],
+)
+def test_numbers(value, expected):
+    assert latex.number(value) == expected
+
+
+def test_an_unknown_number_is_refused():
+    with pytest.raises(ValueError, match="^value="):
+        latex.number(float("nan"))
+
+
+def test_probabilities():
+    assert latex.probability(0.0012) == "0.0012"
+    assert latex.probability(6e-4) == r"$6.0\times10^{-4}$"
+    assert latex.probability(9e-5) == "$<10^{-4}$"
+    assert latex.probability(1e-3, bound=True) == "$<10^{-4}$"
+    assert latex.probability(float("nan")) == "--"
+
+
+def test_macros():
+    text = latex.macros({"mean_exp": 0.12345, "winner": "exp & linear"})
+    assert text == "\\newcommand{\\MeanExp}{0.123}\n\\newcommand{\\Winner}{exp \\& linear}"
+
+
+@pytest.mark.parametrize("key", ["mean_2", "rate-a", "", "köln"])
+def test_macro_names_have_letters_only(key):
+    with pytest.raises(ValueError, match="^key="):
+        latex.macro_name(key)
+
+
+def test_two_keys_of_the_same_macro_are_refused():
+    with pytest.raises(ValueError, match="^values="):
+        latex.macros({"a_b": 1, "aB": 2})
+
+
+# --- tables ---
+
+FRAME = pd.DataFrame({"$k$": ["20", "60", "90"], "error [m]": ["0.1", "$<1$", ""]}, index=[5, 5, 7])
+
+
+def test_tabular_rules_its_groups():
+    assert latex.tabular(FRAME, "ll", ["a", "a", "b"]).splitlines() == [
+        r"\begin{tabular}{ll}",
+        r"\toprule",
+        r"$k$ & error [m] \\",
+        r"\midrule",
+        r"20 & 0.1 \\",
+        r"60 & $<1$ \\",
+        r"\midrule",
+        r"90 &  \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    assert latex.tabular(FRAME, "ll").count(r"\midrule") == 1
+
+
+def test_longtable_repeats_its_head():
+    text = latex.longtable(FRAME, [0.3, 0.6], "Errors.", "tab:errors")
+    assert text.startswith(r"\begin{longtable}{@{}>{\raggedright\arraybackslash}p{0.3\linewidth}")
+    assert text.count(r"$k$ & error [m] \\") == 2
+    assert text.count(r"\caption{Errors.}\label{tab:errors}\\") == 1
+    assert text.count(r"\addlinespace") == 2  # not after the last row
+    assert text.endswith("90 &  \\\\\n\\end{longtable}")
