@@ -68,8 +68,10 @@ def plot_jacobian_in_time(profile: pd.DataFrame, k: float = 20) -> Figure:
 def scalars(measured: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Median of every scalar of SCALARS that the table has, per group of `by`, as text."""
     names = [name for name in SCALARS if name in measured]
-    medians = measured.groupby(by)[names].median()
-    return medians.apply(lambda column: column.map(SCALARS[column.name].format))
+    table = measured.groupby(by)[names].median().astype(object)
+    for name in names:
+        table[name] = table[name].map(SCALARS[name].format)
+    return table
 
 
 def plot_kernel_in_training(
@@ -106,10 +108,12 @@ def _plot_ranks(axis: Axes, measured: pd.DataFrame, name: str, ks: Sequence[int]
     medians = measured.groupby(["k", "gate", "update"])[name].median()
     for k, colour in shades(ks).items():
         for gate, line in LINES.items():
-            look = DOTS | {"color": colour, "linestyle": line}
-            axis.plot(medians[k, gate].to_numpy(), **look, label=f"{gate}, $k={k}$")
+            curve = medians[k, gate].to_numpy()
+            label = f"{gate}, $k={k}$"
+            axis.plot(curve, **DOTS, color=colour, linestyle=line, label=label)
     updates = sorted(set(measured["update"]))
-    axis.set(xticks=range(len(updates)), xticklabels=updates, xlabel="update")
+    axis.set_xticks(range(len(updates)), updates)
+    axis.set_xlabel("update")
 
 
 def plot_sizes_in_time(timed: pd.DataFrame) -> Figure:

@@ -97,12 +97,13 @@ def envelope(spec: RunSpec, times: np.ndarray) -> np.ndarray:
     """
     jet = spec.gate_object.jet(torch.from_numpy(times))
     g, slope, bend = (order.numpy()[:, None] for order in jet)  # (times, 1)
-    starts = spec.ansatz().start.flatten()
-    positive = torch.tensor(spec.system_object.positive)
-    slopes = torch.where(positive, torch.sigmoid(starts), torch.ones_like(starts))
+    start = spec.ansatz().start.flatten()
+    slopes = torch.ones_like(start)
+    positive = list(spec.system_object.positive)
+    slopes[positive] = torch.sigmoid(start[positive])
     omega = spec.trunk.start
     squares = (bend - omega**2 * g) ** 2 + (2 * omega * slope) ** 2
-    return np.linalg.norm(slopes.numpy()) * np.sqrt(squares.sum(axis=1))
+    return slopes.norm().item() * np.sqrt(squares.sum(axis=1))
 
 
 def profiles(specs: Specs, updates: Updates, records: Records) -> pd.DataFrame:
@@ -125,13 +126,12 @@ def profiles(specs: Specs, updates: Updates, records: Records) -> pd.DataFrame:
 def growth(profile: pd.DataFrame) -> pd.DataFrame:
     """Per gate, k and update: the mean norm of J_R in the last fifth of the horizon over that in
     the second fifth, for all parameters, the head and the frequencies."""
-    end = profile["t"].max()
-
-    def mean_norm(low: float, high: float) -> pd.DataFrame:
-        window = profile[profile["t"].between(low * end, high * end, inclusive="right")]
-        return window.groupby(["gate", "k", "update"])[["all", "head", "frequencies"]].mean()
-
-    return mean_norm(0.8, 1) / mean_norm(0.2, 0.4)
+    fifth = np.ceil(5 * profile["t"] / profile["t"].max())
+    cells = ["gate", "k", "update"]
+    norms = profile[[*cells, "all", "head", "frequencies"]]
+    late = norms[fifth == 5].groupby(cells).mean()
+    early = norms[fifth == 2].groupby(cells).mean()
+    return late / early
 
 
 def closed_forms(profile: pd.DataFrame, k: float) -> pd.DataFrame:
@@ -191,9 +191,9 @@ def in_time(specs: Specs, updates: Updates, records: Records, windows: int = 4) 
 
 def _window_rms(values: np.ndarray, windows: int) -> list[float]:
     """Root mean square over time of the norm of `values` (components, times), window by window."""
-    squares = np.square(values)
-    parts = np.array_split(squares, windows, axis=1)
-    return [np.sqrt(part.sum(axis=0).mean()) for part in parts]
+    squares = np.square(values).sum(axis=0)
+    parts = np.array_split(squares, windows)
+    return [np.sqrt(part.mean()) for part in parts]
 
 
 def early_first(timed: pd.DataFrame) -> pd.DataFrame:
@@ -204,9 +204,10 @@ def early_first(timed: pd.DataFrame) -> pd.DataFrame:
     run = ["gate", "k", "seed"]
     halves = timed.pivot(index=[*run, "update"], columns="window", values="residual")
     left = halves / halves.groupby(run).transform("first")  # update 0 comes first
-    ahead = (left.iloc[:, 0] < left.iloc[:, 1]).drop(0, level="update")
-    counts = ahead.groupby(["gate", "update"]).agg(["sum", "size"])
-    return counts.set_axis(["early half ahead", "of"], axis=1)
+    left.columns = ["early", "late"]
+    ahead = left["early"] < left["late"]
+    by_moment = ahead.drop(0, level="update").groupby(["gate", "update"])
+    return pd.DataFrame({"early half ahead": by_moment.sum(), "of": by_moment.size()})
 
 
 def late_first(measured: pd.DataFrame) -> pd.DataFrame:
@@ -229,19 +230,24 @@ def best_head(spec: RunSpec, parameters: np.ndarray) -> np.ndarray:
 
     The fit is least squares in the latent variables, without directions below single precision.
     """
+    trunk = spec.trunk
+    system = spec.system_object
     theta = torch.as_tensor(parameters).double()
     times = torch.tensor(spec.reference.t[::4])[None]
-    features = 2 * len(spec.trunk.start)
-    blocks = spec.trunk.blocks(theta[None], len(spec.system_object.components))
-    blocks["weight"] = torch.eye(features + 1, features).double()[None]  # an output per feature,
-    blocks["bias"] = torch.eye(features + 1).double()[None, -1]  # and one that is constant
-    factor, offset = (part.value[0] for part in spec.ansatz().frame(times))
-    basis = factor * spec.trunk.jet(blocks, times).value[0]  # (features + 1, times)
-    target = torch.tensor(to_latent(spec.system_object, spec.reference.q[:, ::4])) - offset
+    features = 2 * len(trunk.start)
+    unit = torch.eye(features + 1).double()[None]
+    blocks = trunk.blocks(theta[None], len(system.components))
+    blocks["weight"] = unit[:, :, :features]  # an output per feature,
+    blocks["bias"] = unit[:, -1]  # and a constant one
+    factor, offset = spec.ansatz().frame(times)
+    basis = factor.value[0] * trunk.jet(blocks, times).value[0]  # (features + 1, times)
+    latent = to_latent(system, spec.reference.q[:, ::4])
+    target = torch.tensor(latent) - offset.value[0]
     fit = torch.linalg.lstsq(basis.T, target.T, rcond=ntk.SINGLE, driver="gelsd")
-    weight, bias = fit.solution[:features], fit.solution[features]
-    rest = theta[fit.solution.numel() :]
-    return torch.cat([weight.T.flatten(), bias, rest]).numpy()
+    head = fit.solution  # (features + 1, components)
+    weight = head[:features].T.flatten()
+    rest = theta[head.numel() :]
+    return torch.cat([weight, head[features], rest]).numpy()
 
 
 def floors(specs: Specs, records: Records) -> pd.DataFrame:
@@ -357,10 +363,11 @@ def verdict_numbers(found: pd.DataFrame) -> dict[str, int | str]:
 def notable_rows(found: pd.DataFrame) -> pd.DataFrame:
     """The row with the AUC over all pairs farthest from 0.5 (`best`) and the one with the smallest
     p within k (`within`); `p_corrected` is that p times the number of rows."""
-    farthest = (found["auc_all"] - 0.5).abs().fillna(-1).idxmax()
+    distance = (found["auc_all"] - 0.5).abs()
+    farthest = distance.fillna(-1).idxmax()
     clearest = found["p_within_k"].fillna(1).idxmin()
     rows = found.loc[[farthest, clearest]].set_axis(["best", "within"])
-    names = rows["quantity"].str.replace("_", " ")
-    names = names.str.replace("share raw", "share of the frequencies in the trace")
-    corrected = (rows["p_within_k"] * len(found)).clip(upper=1.0)
-    return rows.assign(quantity=names, p_corrected=corrected)
+    names = rows["quantity"].replace("share_raw", "share of the frequencies in the trace")
+    rows["quantity"] = names.str.replace("_", " ")
+    rows["p_corrected"] = (rows["p_within_k"] * len(found)).clip(upper=1.0)
+    return rows
