@@ -13,7 +13,8 @@ import pandas as pd
 from pinnlib.analysis.contrasts import lost
 from pinnlib.analysis.paired import LEVEL
 
-RULES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+WORDING = Path(__file__).with_suffix(".toml")
+RULES = tomllib.loads(WORDING.read_text(encoding="utf-8"))
 LARGE = 1.5  # the factor by which effects or errors must differ
 MOST_OF_EIGHT = 6  # contrasts
 
