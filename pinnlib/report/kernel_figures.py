@@ -37,11 +37,11 @@ def add_legend(figure: Figure, axis: Axes, columns: int, place: str = "center") 
     figure.legend(handles, labels, loc=f"outside upper {place}", ncols=columns)
 
 
-def plot_jacobian_in_time(profile: pd.DataFrame, k: float = 20) -> Figure:
+def plot_jacobian_in_time(profile: pd.DataFrame) -> Figure:
     """Norm of J_R(t), median over seeds: head and frequencies at the start, with their closed forms
     as dots, and all parameters at the end."""
     figure, axes = panels(1, 3, height=2.3)
-    closed = closed_forms(profile, k)
+    closed = closed_forms(profile, k=20)
     last = profile["update"].max()
     end = profile[profile["update"] == last].groupby(["gate", "k", "t"])["all"].median()
     for gate, look in LOOKS.items():
@@ -59,7 +59,7 @@ def plot_jacobian_in_time(profile: pd.DataFrame, k: float = 20) -> Figure:
         axis.legend(handlelength=2.2)
     add_note(
         figure,
-        f"Lines: median of {profile['seed'].nunique()} seeds; left and middle $k={k}$. Dots: closed"
+        f"Lines: median of {profile['seed'].nunique()} seeds; left and middle $k=20$. Dots: closed"
         " form of the head, and $t\\,g(t)$ scaled to the last time.",
     )
     return figure
@@ -74,9 +74,7 @@ def scalars(measured: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return table
 
 
-def plot_kernel_in_training(
-    spectra: pd.DataFrame, measured: pd.DataFrame, ks: Sequence[int] = (20, 60, 100)
-) -> Figure:
+def plot_kernel_in_training(spectra: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     """Median eigenvalues of K at the two updates of `spectra` (of one k), and effective ranks of K,
     plain and balanced, along training."""
     figure, axes = panels(1, 3, height=2.4)
@@ -90,9 +88,9 @@ def plot_kernel_in_training(
     eigenvalues.set(yscale="log", ylim=(ntk.SINGLE**2, 2), xlim=(0, 115))
     eigenvalues.set(xlabel="number of the eigenvalue", ylabel="eigenvalue of $K$ / largest")
     eigenvalues.legend(title=f"$k={spectra['k'].iloc[0]:g}$", handlelength=2.2)
-    _plot_ranks(axes[0, 1], measured, "effective_rank", ks)
+    _plot_ranks(axes[0, 1], measured, "effective_rank")
     axes[0, 1].set_ylabel("effective rank of $K$")
-    _plot_ranks(axes[0, 2], measured, "balanced_effective_rank", ks)
+    _plot_ranks(axes[0, 2], measured, "balanced_effective_rank")
     axes[0, 2].set_ylabel("effective rank, balanced $K$")
     add_legend(figure, axes[0, 1], 3, "right")
     add_note(
@@ -103,10 +101,10 @@ def plot_kernel_in_training(
     return figure
 
 
-def _plot_ranks(axis: Axes, measured: pd.DataFrame, name: str, ks: Sequence[int]) -> None:
-    """Median of a quantity along training, a curve per k and gate; updates equally spaced."""
+def _plot_ranks(axis: Axes, measured: pd.DataFrame, name: str) -> None:
+    """Median of a quantity along training, a curve per gate and three k; updates equally spaced."""
     medians = measured.groupby(["k", "gate", "update"])[name].median()
-    for k, colour in shades(ks).items():
+    for k, colour in shades((20, 60, 100)).items():
         for gate, line in LINES.items():
             curve = medians[k, gate].to_numpy()
             label = f"{gate}, $k={k}$"
