@@ -1,31 +1,23 @@
-"""Pictures of gates compared: ten gates, the family of α, three optimisers, and every contrast with its interval."""
+"""Figures of notebook 06: ten gates, the family of α, three optimisers, and all contrasts."""
+
+from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from pinnlib.analysis.paired import LEVEL
+from pinnlib.report.kernel_figures import add_legend, add_note
 from pinnlib.runs.studies import FOUR_K
 from pinnlib.spec import RunSpec
-from pinnlib.style.figures import (
-    COLUMN,
-    GATE_COLOURS,
-    METRICS,
-    NOTE,
-    ONE,
-    PURPLE,
-    RED,
-    SKY,
-    STIFFNESS,
-    panels,
-    shades,
-)
+from pinnlib.style import figures as style
+from pinnlib.style.figures import METRICS, panels, shades
 
-OPTIMISERS = {
-    "SGD": "s",
-    "Adam": "o",
-    "Levenberg–Marquardt": "^",
-    "floor": "_",
-}  # marker of each, and of the best that the ansatz could do
-QUESTIONS = {  # as in the table of contrasts → the same in two lines, and what circle and square are where a stiffness has two points
+MARKERS = {"SGD": "s", "Adam": "o", "Levenberg–Marquardt": "^", "floor": "_"}
+# Question in the table of contrasts → the same in two lines, and what circle and square mean where
+# a stiffness has two points.
+QUESTIONS = {
     "amplitude: original, changed": ("amplitude:\noriginal, changed", "○ exp  □ linear"),
     "shape: straight, saturating": ("shape: straight,\nsaturating", "○ 10  □ 1"),
     "exp, linear: updates": ("exp, linear:\nupdates", "○ 1×  □ 5×"),
@@ -36,50 +28,57 @@ QUESTIONS = {  # as in the table of contrasts → the same in two lines, and wha
 }
 
 
-def formula(gate):
+def formula(gate: str) -> str:
     """g(t) for a label."""
     return f"${RunSpec(gate=gate).gate_object.formula}$"
 
 
-def ten_gates(runs, gates):
-    """The error of every run that is ok as a stroke, the median as a dot; a row per gate, in the given order from the top, and a panel per k."""
+def _gate_colour(gate: str) -> str:
+    if gate.startswith("linear"):
+        return style.RED
+    return style.PURPLE if "scale" in gate else style.SKY
+
+
+def _add_key(axis: Axes, label: str, marker: str, colour: str, **options: object) -> None:
+    """A marker that stands in the legend only."""
+    axis.plot([], [], marker, color=colour, label=label, **options)
+
+
+def plot_ten_gates(runs: pd.DataFrame, gates: Sequence[str]) -> Figure:
+    """The error of every run that is ok as a stroke, the median as a dot; a row per gate, in the
+    given order from the top, and a panel per k."""
     ks = sorted(set(runs["k"]))
     figure, axes = panels(1, len(ks), height=2.5, sharex=True, sharey=True)
-    for axis, k in zip(axes[0], ks):
+    ok = runs[runs["status"] == "ok"]
+    for axis, k in zip(axes[0], ks, strict=True):
         for y, gate in enumerate(gates):
-            error = runs.query("gate == @gate and k == @k and status == 'ok'")["rel_l2_u"]
-            colour = RED if gate.startswith("linear") else PURPLE if "scale" in gate else SKY
-            axis.plot(error, np.full(len(error), y), "|", color=colour, markersize=5)
+            error = ok.loc[(ok["k"] == k) & (ok["gate"] == gate), "rel_l2_u"]
+            axis.plot(error, np.full(len(error), y), "|", color=_gate_colour(gate), markersize=5)
             axis.plot(error.median(), y, "o", color="black", markersize=2.5)
-        axis.set(
-            xscale="log",
-            title=f"$k={k}$",
-            xlabel=METRICS["rel_l2_u"],
-            ylim=(len(gates) - 0.5, -0.5),
-        )
+        axis.set(xscale="log", title=f"$k={k}$", xlabel=METRICS["rel_l2_u"])
         axis.set_xticks([0.02, 0.1, 0.5, 2], ["0.02", "0.1", "0.5", "2"])
+    axes[0, 0].set_ylim(len(gates) - 0.5, -0.5)
     axes[0, 0].set_yticks(range(len(gates)), [formula(gate) for gate in gates])
-    note = f"Strokes: single seeds (n = {runs['seed'].nunique()}); dots: median. Red: straight; blue: saturating at 1; purple: saturating at 10."
-    figure.supxlabel(note + " Best worst case on top.", x=0.01, ha="left", **NOTE)
+    add_note(
+        figure,
+        f"Strokes: single seeds (n = {runs['seed'].nunique()}); dots: median. Red: straight; blue:"
+        " saturating at 1; purple: saturating at 10. Best worst case on top.",
+    )
     return figure
 
 
-def alpha_curves(runs):
-    """The median error against `alpha`, with the band that holds the middle half of the seeds; a curve per k."""
-    figure, ((axis,),) = panels(1, 1, width=COLUMN, height=2.3)
+def plot_alphas(runs: pd.DataFrame) -> Figure:
+    """The median error against `alpha`, with a band for the middle half of the seeds; a curve per
+    k."""
+    figure, ((axis,),) = panels(1, 1, width=style.COLUMN, height=2.3)
     alphas = sorted(set(runs["alpha"]))
-    for k, shade in shades(sorted(set(runs["k"]))).items():
-        band = (
-            runs[runs["k"] == k].groupby("alpha")["rel_l2_u"].quantile([0.25, 0.5, 0.75]).unstack()
-        )
-        axis.fill_between(band.index, band[0.25], band[0.75], color=shade, alpha=0.2, linewidth=0)
-        axis.plot(band.index, band[0.5], color=shade, marker="o", label=f"$k={k}$")
-    axis.set(
-        xscale="log",
-        yscale="log",
-        xlabel="$α$ of the gate $1-e^{-αt}$ [1/s]",
-        ylabel=METRICS["rel_l2_u"],
-    )
+    for k, colour in shades(sorted(set(runs["k"]))).items():
+        errors = runs[runs["k"] == k].groupby("alpha")["rel_l2_u"]
+        low, high = errors.quantile(0.25), errors.quantile(0.75)
+        axis.fill_between(low.index, low, high, color=colour, alpha=0.2, linewidth=0)
+        axis.plot(errors.median(), color=colour, marker="o", label=f"$k={k}$")
+    axis.set(xscale="log", xlabel="$α$ of the gate $1-e^{-αt}$ [1/s]")
+    axis.set(yscale="log", ylabel=METRICS["rel_l2_u"])
     axis.set_xticks(alphas, [f"{alpha:g}" for alpha in alphas])
     axis.minorticks_off()
     axis.set_yticks([0.02, 0.05, 0.1, 0.2], ["0.02", "0.05", "0.1", "0.2"])
@@ -87,71 +86,56 @@ def alpha_curves(runs):
     return figure
 
 
-def optimiser_errors(errors):
-    """Errors by (k, gate), a column per optimiser and one for the `floor`, against k; a panel per gate."""
+def plot_optimisers(errors: pd.DataFrame) -> Figure:
+    """Errors by (k, gate), a column per optimiser and one for the `floor`, against k; a panel per
+    gate."""
     figure, axes = panels(1, 2, height=2.4, sharey=True)
     ks = sorted(set(errors.index.get_level_values("k")))
-    for axis, (gate, colour) in zip(axes[0], GATE_COLOURS.items()):
-        for method, mark in OPTIMISERS.items():
-            curve = errors[method].xs(gate, level="gate")
-            axis.plot(
-                curve.index,
-                curve,
-                mark,
-                color="black" if method == "floor" else colour,
-                linestyle=":",
-                linewidth=0.6,
-                markersize=4,
-            )
-        axis.set(
-            yscale="log", title=f"{gate} gate, {formula(gate)}", xlabel=STIFFNESS, xscale="log"
-        )
+    look = {"linestyle": ":", "linewidth": 0.6, "markersize": 4}
+    for axis, (gate, gate_colour) in zip(axes[0], style.GATE_COLOURS.items(), strict=True):
+        for method, marker in MARKERS.items():
+            colour = "black" if method == "floor" else gate_colour
+            axis.plot(errors[method].xs(gate, level="gate"), marker, color=colour, **look)
+        axis.set(title=f"{gate} gate, {formula(gate)}", xlabel=style.STIFFNESS)
+        axis.set(xscale="log", yscale="log")
         axis.set_xticks(ks, ks)
         axis.minorticks_off()
     axes[0, 0].set_ylabel(f"{METRICS['rel_l2_u']}, median")
-    names = {method: method.replace("floor", "best head") for method in OPTIMISERS}
-    handles = [
-        axes[0, 1].plot([], [], mark, color="0.3", markersize=4, label=names[method])[0]
-        for method, mark in OPTIMISERS.items()
-    ]
-    axes[0, 1].legend(handles=handles, loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.supxlabel(
+    for method, marker in MARKERS.items():
+        _add_key(axes[0, 1], method.replace("floor", "best head"), marker, "0.3", markersize=4)
+    axes[0, 1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    add_note(
+        figure,
         "Adaptive model, ten seeds at most; best head: least squares with the learned frequencies.",
-        x=0.01,
-        ha="left",
-        **NOTE,
     )
     return figure
 
 
-def all_contrasts(table):
-    """Every ratio with its interval, a column per `question` of QUESTIONS, colours by k; filled where p after Holm is below 0.05."""
+def plot_contrasts(table: pd.DataFrame) -> Figure:
+    """Every ratio with its interval, a column per `question` of QUESTIONS, colours by k; filled
+    where p after Holm is below 0.05."""
     figure, ((axis,),) = panels(height=2.8)
-    shade = shades(FOUR_K)
+    colours = shades(FOUR_K)
     for x, question in enumerate(QUESTIONS):
         rows = table[table["question"] == question].sort_values("k", kind="stable")
-        marks = rows.groupby("k").cumcount().map({0: "o", 1: "s"})
-        for shift, row, mark in zip(np.linspace(-0.35, 0.35, len(rows)), rows.itertuples(), marks):
-            look = {
-                "color": shade[row.k],
-                "markerfacecolor": shade[row.k] if row.p_holm < LEVEL else "white",
-            }
+        places = np.linspace(x - 0.35, x + 0.35, len(rows))
+        second_of_k = rows.duplicated("k")
+        for place, row, second in zip(places, rows.itertuples(), second_of_k, strict=True):
             axis.errorbar(
-                x + shift,
+                place,
                 row.ratio,
                 [[row.ratio - row.low], [row.high - row.ratio]],
-                fmt=mark,
-                **look,
+                fmt="s" if second else "o",
+                color=colours[row.k],
+                markerfacecolor=colours[row.k] if row.p_holm < LEVEL else "white",
                 markersize=3,
                 elinewidth=0.8,
             )
-    axis.axhline(1, **ONE)
+    axis.axhline(1, **style.ONE)
     axis.set(yscale="log", ylabel="ratio of errors, second / first")
-    axis.set_xticks(
-        range(len(QUESTIONS)),
-        [f"{lines}\n{points}" for lines, points in QUESTIONS.values()],
-        fontsize=6.5,
-    )
-    handles = [axis.plot([], [], "o", color=shade[k], label=f"$k={k}$")[0] for k in FOUR_K]
-    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    labels = [f"{lines}\n{points}" for lines, points in QUESTIONS.values()]
+    axis.set_xticks(range(len(QUESTIONS)), labels, fontsize=6.5)
+    for k, colour in colours.items():
+        _add_key(axis, f"$k={k}$", "o", colour)
+    add_legend(figure, axis, 4)
     return figure

@@ -1,107 +1,128 @@
-"""The rules of notebook 06: tables of contrasts in, answers out; "open" where a run is missing."""
+"""The rules of notebook 06: from tables of contrasts to answers, "open" where a run is missing.
+
+What each rule says in words is in gate_rules.toml, under the name of its function.
+"""
+
+import tomllib
+from collections.abc import Collection
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from pinnlib.analysis.contrasts import lost
 from pinnlib.analysis.paired import LEVEL
 
+WORDING = Path(__file__).with_suffix(".toml")
+RULES = tomllib.loads(WORDING.read_text(encoding="utf-8"))
+LARGE = 1.5  # the factor by which effects or errors must differ
+MOST_OF_EIGHT = 6  # contrasts
 
-def _whole(*tables):
-    return all(table["ratio"].notna().all() for table in tables)
+
+def _incomplete(table: pd.DataFrame) -> bool:
+    return table["ratio"].isna().any()
 
 
-def sure(table):
+def _log_sizes(table: pd.DataFrame) -> pd.Series:
+    """The distance of every ratio from 1 on a logarithmic scale."""
+    return np.log(table["ratio"]).abs()
+
+
+def significant_sides(table: pd.DataFrame) -> pd.Series:
     """1 where the first is significantly better, −1 where the second is, else 0."""
     return np.sign(np.log(table["ratio"])).where(table["p_holm"] < LEVEL, 0)
 
 
-def score(table):
+def score(table: pd.DataFrame) -> tuple[int, int]:
     """How often the first is significantly better, and how often the second."""
-    return tuple(int((sure(table) == side).sum()) for side in (1, -1))
+    sides = significant_sides(table)
+    return int((sides == 1).sum()), int((sides == -1).sum())
 
 
-def sizes(table):
-    """Per `factor`: the median size of its effects on a logarithmic scale, and how many are significant."""
-    return (
-        table.assign(size=np.log(table["ratio"]).abs(), clear=sure(table) != 0)
-        .groupby("factor")
-        .agg({"size": "median", "clear": "sum"})
-    )
+def factor_sizes(table: pd.DataFrame) -> pd.DataFrame:
+    """Per `factor`: median `size` of the effects on a log scale, and how many are `clear`."""
+    effects = table.assign(size=_log_sizes(table), clear=significant_sides(table) != 0)
+    return effects.groupby("factor").agg({"size": "median", "clear": "sum"})
 
 
-def amplitude_or_shape(table):
-    """The one with the larger median effect, if larger by more than a factor 1.5 and significant in at least five of its eight contrasts; both, if neither
-    is larger by that much and both have five; else undecided."""
-    if not _whole(table):
+def amplitude_or_shape(table: pd.DataFrame) -> str:
+    """Answer: "amplitude", "shape", "both" or "undecided"."""
+    if _incomplete(table):
         return "open"
-    by = sizes(table).sort_values("size", ascending=False)
-    apart = by["size"].iloc[0] > 1.5 * by["size"].iloc[1]
-    if apart and by["clear"].iloc[0] >= 5:
-        return by.index[0]
-    return "both" if not apart and by["clear"].min() >= 5 else "undecided"
+    factors = factor_sizes(table).sort_values("size", ascending=False)
+    larger, smaller = factors["size"]
+    enough = factors["clear"] >= 5
+    if larger > LARGE * smaller:
+        return factors.index[0] if enough.iloc[0] else "undecided"
+    return "both" if enough.all() else "undecided"
 
 
-def never_beaten(table):
-    """Those that lose none of their contrasts with the others significantly."""
-    return (
-        "open"
-        if not _whole(table)
-        else ", ".join(lost(table).loc[lambda count: count == 0].index) or "none"
-    )
-
-
-def changes(table, ks):
-    """At how many k the gates with the smallest median error under either loss differ and each is significantly better under its own."""
-    both = (sure(table) == 1).groupby(table["k"]).all()
-    return "open" if not _whole(table) else f"at {int(both.sum())} of {len(ks)} k"
-
-
-def budget_decides(table):
-    """Yes, if with more updates another gate wins at some k, or the winner is no longer significant; else no."""
-    if not _whole(table):
+def never_beaten(table: pd.DataFrame) -> str:
+    """The variants that lose no contrast significantly, or "none"."""
+    if _incomplete(table):
         return "open"
-    ordered = table.assign(winner=np.sign(np.log(table["ratio"]))).sort_values("steps").groupby("k")
-    other = ordered["winner"].nunique() > 1
-    unsure = ordered["p_holm"].last() >= LEVEL
-    return "yes" if (other | unsure).any() else "no"
+    losses = lost(table)
+    return ", ".join(losses.index[losses == 0]) or "none"
 
 
-def helps(table):
-    """Helps, if significantly better than the penalty in at least six of eight contrasts and worse in none; hurts likewise; else mixed."""
-    if not _whole(table):
+def changes(table: pd.DataFrame, ks: Collection[float]) -> str:
+    """At how many of `ks` each preferred gate is significantly better under its own loss."""
+    if _incomplete(table):
+        return "open"
+    both = (significant_sides(table) == 1).groupby(table["k"]).all()
+    return f"at {int(both.sum())} of {len(ks)} k"
+
+
+def budget_decides(table: pd.DataFrame) -> str:
+    """Answer: "yes" or "no"."""
+    if _incomplete(table):
+        return "open"
+    winners = table.assign(winner=np.sign(np.log(table["ratio"])))
+    winners = winners.sort_values("steps").groupby("k")
+    another = winners["winner"].nunique() > 1
+    unsure = winners["p_holm"].last() >= LEVEL
+    return "yes" if (another | unsure).any() else "no"
+
+
+def helps(table: pd.DataFrame) -> str:
+    """Answer: "helps", "hurts" or "mixed"."""
+    if _incomplete(table):
         return "open"
     better, worse = score(table)
-    return (
-        "helps" if better >= 6 and not worse else "hurts" if worse >= 6 and not better else "mixed"
-    )
+    if better >= MOST_OF_EIGHT and worse == 0:
+        return "helps"
+    if worse >= MOST_OF_EIGHT and better == 0:
+        return "hurts"
+    return "mixed"
 
 
-def nearer(table):
+def count_nearer(table: pd.DataFrame) -> int:
     """How often the first is better by more than a factor 1.5, significantly."""
-    return int(((sure(table) == 1) & (table["ratio"] > 1.5)).sum())
+    return int(((significant_sides(table) == 1) & (table["ratio"] > LARGE)).sum())
 
 
-def elsewhere(table):
-    """Yes, if the error against the run's own trajectory is smaller than that against the reference by more than a factor 1.5, significantly, in at
-    least four of eight contrasts; else no."""
-    return "open" if not _whole(table) else "yes" if nearer(table) >= 4 else "no"
+def elsewhere(table: pd.DataFrame) -> str:
+    """Answer: "yes" or "no"."""
+    if _incomplete(table):
+        return "open"
+    return "yes" if count_nearer(table) >= 4 else "no"
 
 
-def gap(table):
+def gap(table: pd.DataFrame) -> float:
     """The median size of the gap between two variants, on a logarithmic scale."""
-    return float(np.log(table["ratio"]).abs().median())
+    return float(_log_sizes(table).median())
 
 
-def kept(undone, usual):
+def gaps_not_narrowed(undone: pd.DataFrame, usual: pd.DataFrame) -> pd.DataFrame:
     """The rows of `usual` in which the gap is at least as large in the same row of `undone`."""
-    left, before = (np.log(table["ratio"]).abs().to_numpy() for table in (undone, usual))
-    return usual[left >= before]
+    return usual[_log_sizes(undone).to_numpy() >= _log_sizes(usual).to_numpy()]
 
 
-def conditioning(undone, usual):
-    """Optimisation, if undoing conditioning leaves less than half of the median gap between the gates (on a logarithmic scale); not conditioning, if it
-    leaves all of it; else partly."""
-    if not _whole(undone, usual):
+def conditioning(undone: pd.DataFrame, usual: pd.DataFrame) -> str:
+    """Answer: "optimisation", "partly" or "not conditioning"."""
+    if _incomplete(undone) or _incomplete(usual):
         return "open"
     left = gap(undone) / gap(usual)
-    return "optimisation" if left < 0.5 else "not conditioning" if left >= 1 else "partly"
+    if left < 0.5:
+        return "optimisation"
+    return "partly" if left < 1 else "not conditioning"

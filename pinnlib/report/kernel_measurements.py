@@ -1,6 +1,8 @@
-"""What the kernel says about the gates: measured along training, set against the winners, and beside what the ansatz could represent."""
+"""Measurements of notebook 05: the residual kernel along training, its association with the winning
+gate, and the errors that the ansatz could represent."""
 
 import dataclasses
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -9,294 +11,363 @@ import torch
 from pinnlib.analysis import ntk
 from pinnlib.analysis.association import auc, permutation_p, rank_correlation
 from pinnlib.analysis.paired import LEVEL
+from pinnlib.analysis.resumable import ResumableTable
 from pinnlib.metrics import state_error
 from pinnlib.models import to_latent
 from pinnlib.registry import validate
-from pinnlib.runs.record import result_of
+from pinnlib.runs.record import Records, result_of
+from pinnlib.spec import RunSpec
 from pinnlib.training import batches, evaluate, initial_parameters, predict, train
 
+Specs = Sequence[RunSpec]
+Updates = Collection[int]
+
 RUN = ["model", "gate", "k", "seed"]
-QUANTITIES = (
-    [  # of the kernel, each also under the weights of the balanced loss; larger or smaller may be better, so both directions count
-        f"{weights}{name}"
-        for weights in ("", "balanced_")
-        for name in ("trace", "rank", "condition", "effective_rank", "late_over_early", "alignment")
-    ]
-    + ["share_raw"]
-)
+_SCALARS = ["trace", "rank", "condition", "effective_rank", "late_over_early", "alignment"]
+QUANTITIES = [*_SCALARS, *(f"balanced_{name}" for name in _SCALARS), "share_raw"]
+STRONG = 0.25  # distance of an AUC from 0.5 that the rule of notebook 05 asks for
 
 
-def parameters_at(spec, update, records):
-    """The parameters of a run after so many updates: drawn (0), or from the record of the run that stops there; None if there is none."""
+def parameters_at(spec: RunSpec, update: int, records: Records) -> np.ndarray | None:
+    """The parameters of a run after `update` updates; None without a record of a run that long."""
     if update == 0:
         return initial_parameters(spec).numpy()
     record = records.get(dataclasses.replace(spec, steps=update).key)
-    return (
-        None if record is None or record.get("parameters") is None else result_of(record).parameters
-    )
+    if record is None or record.get("parameters") is None:
+        return None
+    return result_of(record).parameters
 
 
-def _stages(specs, updates, records):
-    """(told, spec, parameters) of every run and update for which there are parameters."""
+def _stages(
+    specs: Specs, updates: Updates, records: Records
+) -> Iterator[tuple[dict, RunSpec, np.ndarray]]:
+    """(identity in a row, spec, parameters) of every run and update with parameters on record."""
     for spec in specs:
         for update in updates:
             parameters = parameters_at(spec, update, records)
             if parameters is not None:
-                yield (
-                    {name: getattr(spec, name) for name in RUN} | {"update": update},
-                    spec,
-                    parameters,
-                )
+                yield spec.select(*RUN) | {"update": update}, spec, parameters
 
 
-def _joined(rows):
-    validate(
-        "records",
-        "no run of them",
-        rows,
-        "there for notebook 05: ./run_all.sh sweep --study expanded --study early --study stages",
-    )
-    return pd.concat(rows, ignore_index=True)
+def _concatenate(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    studies = "on record: ./run_all.sh sweep --study expanded --study early --study stages"
+    validate("records", "none of the runs", len(frames) > 0, studies)
+    return pd.concat(frames, ignore_index=True)
 
 
-def kernels(specs, updates, records):
+def kernels(specs: Specs, updates: Updates, records: Records) -> pd.DataFrame:
     """One row per run and update: the scalars of `ntk.measure`."""
-    return pd.DataFrame(
-        [
-            told | ntk.measure(spec, parameters)
-            for told, spec, parameters in _stages(specs, updates, records)
-        ]
-    )
+    stages = _stages(specs, updates, records)
+    return pd.DataFrame([row | ntk.measure(spec, theta) for row, spec, theta in stages])
 
 
-def trained_kernels(specs, updates, known=None, keep=lambda table: None):
-    """The same for runs whose parameters are not kept on record: they are trained here, but for those that `known`, such a table, has at all updates.
+def trained_kernels(
+    specs: Specs,
+    updates: Updates,
+    known: pd.DataFrame | None = None,
+    keep: Callable[[pd.DataFrame], object] = lambda table: None,
+) -> pd.DataFrame:
+    """`kernels` of runs whose parameters are not on record: they are trained here.
 
-    The specs differ in RUN only. `keep` is given the table after every batch, so that nothing is lost on the way.
+    The specs differ in RUN only. Runs that `known`, such a table, has at all updates are left out.
+    `keep` is called with the table after every batch, so that an interruption loses little.
     """
-    table = pd.DataFrame(columns=[*RUN, "update"]) if known is None else known
-    done = {run for run, part in table.groupby(RUN) if set(updates) <= set(part["update"])}
-    told = {spec: {name: getattr(spec, name) for name in RUN} for spec in specs}
-    for batch in batches(spec for spec in specs if tuple(told[spec].values()) not in done):
-        rows = [
-            told[result.spec] | {"update": u} | ntk.measure(result.spec, theta)
-            for result in train(batch, snapshots=updates)
-            for u, theta in result.snapshots.items()
-        ]
-        table = (
-            pd.DataFrame(rows)
-            if table.empty
-            else pd.concat([table, pd.DataFrame(rows)], ignore_index=True)
-        )
-        table = table.drop_duplicates([*RUN, "update"], keep="last").sort_values(
-            [*RUN, "update"], ignore_index=True
-        )
-        keep(table)
-    return table
+    order = [*RUN, "update"]
+    if known is None:
+        known = pd.DataFrame(columns=order)
+    table = ResumableTable(RUN, known, lambda rows: keep(rows.sort_values(order)))
+    missing = [spec for spec in specs if not {*updates} <= {*table.rows_of(spec)["update"]}]
+    for batch in batches(missing):
+        rows = []
+        for result in train(batch, snapshots=updates):
+            incomplete = table.rows_of(result.spec).index
+            table.frame = table.frame.drop(incomplete)
+            for update, parameters in result.snapshots.items():
+                row = result.spec.select(*RUN) | {"update": update}
+                rows.append(row | ntk.measure(result.spec, parameters))
+        table.add(rows)
+    return table.frame.sort_values(order, ignore_index=True)
 
 
-def gate_of(spec, times=ntk.GRID):
-    """g(t)."""
-    return spec.gate_object.jet(torch.from_numpy(times)).value.numpy()
+def envelope(spec: RunSpec, times: np.ndarray) -> np.ndarray:
+    """c·√Σᵢ((g'' − ωᵢ²g)² + (2ωᵢg')²), the leading part of the norm of J_R over the head's weights.
 
-
-def envelope(spec, times=ntk.GRID):
-    """c·√Σᵢ((g'' − ωᵢ²g)² + (2ωᵢg')²): the norm over the head of the second derivatives of g sin ωt and g cos ωt, the leading part of J_R.
-
-    c² sums the squares of dr/dρ = σ(ρ₀) and dθ/dθ = 1.
+    The sum is over the second derivatives of g sin ωᵢt and g cos ωᵢt; c² sums the squares of
+    dr/dρ = σ(ρ₀) and dθ/dθ = 1.
     """
-    g, slope, bend = (
-        order.numpy()[:, None] for order in spec.gate_object.jet(torch.from_numpy(times))
-    )
-    slopes = [
-        torch.sigmoid(start).item() if positive else 1
-        for start, positive in zip(spec.ansatz().start.flatten(), spec.system_object.positive)
-    ]
+    jet = spec.gate_object.jet(torch.from_numpy(times))
+    g, slope, bend = (order.numpy()[:, None] for order in jet)  # (times, 1)
+    start = spec.ansatz().start.flatten()
+    slopes = torch.ones_like(start)
+    positive = list(spec.system_object.positive)
+    slopes[positive] = torch.sigmoid(start[positive])
     omega = spec.trunk.start
-    return np.linalg.norm(slopes) * np.sqrt(
-        ((bend - omega**2 * g) ** 2 + (2 * omega * slope) ** 2).sum(axis=1)
-    )
+    squares = (bend - omega**2 * g) ** 2 + (2 * omega * slope) ** 2
+    return slopes.norm().item() * np.sqrt(squares.sum(axis=1))
 
 
-def profiles(specs, updates, records, times=ntk.GRID):
-    """One row per run, update and time: ‖J_R(t)‖ of all parameters, and of `head` and `frequencies` alone."""
-    rows = []
-    for told, spec, parameters in _stages(specs, updates, records):
-        J = ntk.jacobian(spec, parameters, times)
-        head = len(parameters) - (len(spec.trunk.start) if spec.trunk.trainable else 0)
-        parts = {"all": J, "head": J[:, :, :head], "frequencies": J[:, :, head:]}
-        rows.append(
-            pd.DataFrame(
-                told | {"t": times} | {name: ntk.profile(part) for name, part in parts.items()}
-            )
-        )
-    return _joined(rows)
-
-
-def kernel_spectra(specs, updates, records, times=ntk.GRID):
-    """One row per run, update and eigenvalue of K, largest first: its share of the largest."""
-    rows = []
-    for told, spec, parameters in _stages(specs, updates, records):
-        values = ntk.eigenvalues(ntk.jacobian(spec, parameters, times))
-        rows.append(
-            pd.DataFrame(
-                told | {"number": np.arange(1, len(values) + 1), "share": values / values[0]}
-            )
-        )
-    return _joined(rows)
-
-
-def in_time(specs, updates, records, windows=4):
-    """One row per run, update and window of the horizon: root mean square of the error of the state and of the residual in it."""
-    rows = []
-    for told, spec, parameters in _stages(specs, updates, records):
-        ref, names = spec.reference, list(spec.system_object.components)
-        table = predict(spec, parameters, ref.t[::10])
-        error = state_error(spec.system_object, table[names].to_numpy().T, ref.q[:, ::10])
-        sizes = {
-            "error": error,
-            "residual": table[[f"residual_{name}" for name in names]].to_numpy().T,
+def profiles(specs: Specs, updates: Updates, records: Records) -> pd.DataFrame:
+    """One row per run, update and time: ‖J_R(t)‖ over all parameters, the head, the frequencies."""
+    frames = []
+    for row, spec, parameters in _stages(specs, updates, records):
+        J = ntk.jacobian(spec, parameters, ntk.GRID)
+        head = len(parameters)
+        if spec.trunk.trainable:
+            head -= len(spec.trunk.start)
+        norms = {
+            "all": ntk.profile(J),
+            "head": ntk.profile(J[:, :, :head]),
+            "frequencies": ntk.profile(J[:, :, head:]),
         }
-        parts = {
-            name: [
-                np.sqrt(np.square(part).sum(axis=0).mean())
-                for part in np.array_split(x, windows, axis=1)
-            ]
-            for name, x in sizes.items()
-        }
+        frames.append(pd.DataFrame(row | {"t": ntk.GRID} | norms))
+    return _concatenate(frames)
+
+
+def growth(profile: pd.DataFrame) -> pd.DataFrame:
+    """Per gate, k and update: the mean norm of J_R in the last fifth of the horizon over that in
+    the second fifth, for all parameters, the head and the frequencies."""
+    fifth = np.ceil(5 * profile["t"] / profile["t"].max())
+    cells = ["gate", "k", "update"]
+    norms = profile[[*cells, "all", "head", "frequencies"]]
+    late = norms[fifth == 5].groupby(cells).mean()
+    early = norms[fifth == 2].groupby(cells).mean()
+    return late / early
+
+
+def closed_forms(profile: pd.DataFrame, k: float) -> pd.DataFrame:
+    """Per gate and time, at one k and the start: median norms of `head` and `frequencies`, and
+    their closed forms (`…_closed`).
+
+    These are `envelope` for the head, and t·g(t), scaled to the last time, for the frequencies.
+    """
+    start = profile[(profile["update"] == 0) & (profile["k"] == k)]
+    norms = start.groupby(["gate", "t"])[["head", "frequencies"]].median()
+    forms = []
+    for gate, part in norms.groupby("gate"):
+        spec = RunSpec(gate=gate, k=k)
+        times = np.array(part.index.get_level_values("t"))
+        shape = times * spec.gate_object.jet(torch.from_numpy(times)).value.numpy()  # t·g(t)
+        scale = part["frequencies"].iloc[-1] / shape[-1]
+        forms.append(
+            part.assign(head_closed=envelope(spec, times), frequencies_closed=scale * shape)
+        )
+    return pd.concat(forms)
+
+
+def closed_form_errors(closed: pd.DataFrame) -> dict[str, str]:
+    """Gate → median relative difference of the head's norm from its closed form, in per cent."""
+    off = (closed["head"] / closed["head_closed"] - 1).abs().groupby("gate").median()
+    return {gate: f"{100 * share:.0f}%" for gate, share in off.items()}
+
+
+def kernel_spectra(specs: Specs, updates: Updates, records: Records) -> pd.DataFrame:
+    """One row per run, update and eigenvalue of K, largest first: its `share` of the largest."""
+    frames = []
+    for row, spec, parameters in _stages(specs, updates, records):
+        values = ntk.eigenvalues(ntk.jacobian(spec, parameters, ntk.GRID))
+        numbers = np.arange(1, len(values) + 1)
+        frames.append(pd.DataFrame(row | {"number": numbers, "share": values / values[0]}))
+    return _concatenate(frames)
+
+
+def in_time(specs: Specs, updates: Updates, records: Records, windows: int = 4) -> pd.DataFrame:
+    """One row per run, update and window of the horizon: RMS of the state's error and residual."""
+    frames = []
+    for row, spec, parameters in _stages(specs, updates, records):
+        system, reference = spec.system_object, spec.reference
+        names = list(system.components)
+        state = predict(spec, parameters, reference.t[::10])
+        error = state_error(system, state[names].to_numpy().T, reference.q[:, ::10])
+        residual = state[[f"residual_{name}" for name in names]].to_numpy().T
         ends = np.linspace(0, spec.horizon, windows + 1)
-        rows.append(
-            pd.DataFrame(
-                told | {"window": [f"{a:g}–{b:g}" for a, b in zip(ends, ends[1:])]} | parts
-            )
-        )
-    return _joined(rows)
+        columns = {
+            "window": [f"{ends[i]:g}–{ends[i + 1]:g}" for i in range(windows)],
+            "error": _window_rms(error, windows),
+            "residual": _window_rms(residual, windows),
+        }
+        frames.append(pd.DataFrame(row | columns))
+    return _concatenate(frames)
 
 
-def early_first(timed):
-    """Of `in_time` with two windows, per gate and update: the runs in which the early one has the smaller share of its first residual left."""
-    halves = timed.pivot(index=["gate", "k", "seed", "update"], columns="window", values="residual")
-    left = (
-        halves / halves.xs(0, level="update").reindex(halves.index.droplevel("update")).to_numpy()
-    )
-    ahead = (
-        (left.iloc[:, 0] < left.iloc[:, 1])
-        .drop(0, level="update")
-        .groupby(["gate", "update"])
-        .agg(["sum", "size"])
-    )
-    return ahead.set_axis(["early half ahead", "of"], axis=1)
+def _window_rms(values: np.ndarray, windows: int) -> list[float]:
+    """Root mean square over time of the norm of `values` (components, times), window by window."""
+    squares = np.square(values).sum(axis=0)
+    parts = np.array_split(squares, windows)
+    return [np.sqrt(part.mean()) for part in parts]
 
 
-def late_first(measured):
-    """Per gate: the runs in which the kernel makes the late half's residual fall faster, and the smallest, median and largest ratio of the rates."""
+def early_first(timed: pd.DataFrame) -> pd.DataFrame:
+    """Per gate and update: in how many runs the early half has less of its first residual left.
+
+    `timed` is a table of `in_time` with two windows.
+    """
+    run = ["gate", "k", "seed"]
+    halves = timed.pivot(index=[*run, "update"], columns="window", values="residual")
+    left = halves / halves.groupby(run).transform("first")  # update 0 comes first
+    left.columns = ["early", "late"]
+    ahead = left["early"] < left["late"]
+    by_moment = ahead.drop(0, level="update").groupby(["gate", "update"])
+    return pd.DataFrame({"early half ahead": by_moment.sum(), "of": by_moment.size()})
+
+
+def late_first(measured: pd.DataFrame) -> pd.DataFrame:
+    """Per gate: in how many runs the kernel makes the late half's residual fall faster.
+
+    Beside it the smallest, median and largest ratio of the rates.
+    """
     rates = measured.groupby("gate")[["rate_late_over_early", "balanced_rate_late_over_early"]]
-    ahead = rates.agg(lambda ratio: (ratio > 1).sum()).assign(of=rates.size())
-    ends = {
-        f"ratio of rates, {name}": rates.agg(how)
-        for name, how in (("smallest", "min"), ("median", "median"), ("largest", "max"))
+    columns = {
+        "late half predicted ahead": rates.agg(lambda r: (r > 1).sum()).assign(of=rates.size()),
+        "ratio of rates, smallest": rates.min(),
+        "ratio of rates, median": rates.median(),
+        "ratio of rates, largest": rates.max(),
     }
-    return pd.concat({"late half predicted ahead": ahead} | ends, axis=1)
+    return pd.concat(columns, axis=1)
 
 
-def best_head(spec, parameters):
-    """The parameters with the head of a Fourier trunk replaced by that which fits the reference best: least squares in the latent variables."""
-    ref, n = spec.reference, 2 * len(spec.trunk.start)
-    t, blocks = (
-        torch.tensor(ref.t[::4])[None],
-        spec.trunk.blocks(
-            torch.as_tensor(parameters).double()[None], len(spec.system_object.components)
-        ),
-    )
-    unit = {
-        "weight": torch.eye(n + 1, n).double()[None],
-        "bias": torch.eye(n + 1).double()[None, -1],
-    }  # one component per feature
-    factor, added = (part.value[0] for part in spec.ansatz().frame(t))
-    basis = (factor * spec.trunk.jet(blocks | unit, t).value[0]).T
-    wanted = torch.tensor(to_latent(spec.system_object, ref.q[:, ::4])) - added
-    head = torch.linalg.lstsq(
-        basis, wanted.T, rcond=ntk.SINGLE, driver="gelsd"
-    ).solution  # no weights that single precision could not hold
-    rest = np.asarray(parameters, dtype=float)[head.numel() :]
-    return np.concatenate([head[:n].T.flatten().numpy(), head[n].numpy(), rest])
+def best_head(spec: RunSpec, parameters: np.ndarray) -> np.ndarray:
+    """The parameters with the head of a Fourier trunk replaced by the one that fits the reference.
+
+    The fit is least squares in the latent variables, without directions below single precision.
+    """
+    trunk = spec.trunk
+    system = spec.system_object
+    theta = torch.as_tensor(parameters).double()
+    times = torch.tensor(spec.reference.t[::4])[None]
+    features = 2 * len(trunk.start)
+    unit = torch.eye(features + 1).double()[None]
+    blocks = trunk.blocks(theta[None], len(system.components))
+    blocks["weight"] = unit[:, :, :features]  # an output per feature,
+    blocks["bias"] = unit[:, -1]  # and a constant one
+    factor, offset = spec.ansatz().frame(times)
+    basis = factor.value[0] * trunk.jet(blocks, times).value[0]  # (features + 1, times)
+    latent = to_latent(system, spec.reference.q[:, ::4])
+    target = torch.tensor(latent) - offset.value[0]
+    fit = torch.linalg.lstsq(basis.T, target.T, rcond=ntk.SINGLE, driver="gelsd")
+    head = fit.solution  # (features + 1, components)
+    weight = head[:features].T.flatten()
+    rest = theta[head.numel() :]
+    return torch.cat([weight, head[features], rest]).numpy()
 
 
-def floors(specs, records):
-    """One row per run: the error that training reached, that of the best head with the frequencies at the start and at the end, residuals."""
-    rows, at_start = [], {}  # the frequencies at the start are those of every seed
-    for told, spec, parameters in _stages(specs, {spec.steps for spec in specs}, records):
+def floors(specs: Specs, records: Records) -> pd.DataFrame:
+    """One row per run: its error and residual, and those of the best head.
+
+    `floor_start` has the frequencies at the start, the columns `…_learned` have those at the end.
+    """
+    rows = []
+    at_start = {}  # all seeds of a problem start with the same frequencies
+    for row, spec, parameters in _stages(specs, {spec.steps for spec in specs}, records):
         problem = dataclasses.replace(spec, seed=0)
         if problem not in at_start:
-            at_start[problem] = _floor(spec, initial_parameters(spec).numpy())
-        reached, best = records[spec.key]["metrics"], _floor(spec, parameters)
-        errors = {
+            initial = initial_parameters(spec).numpy()
+            at_start[problem] = evaluate(spec, best_head(spec, initial))
+        reached = records[spec.key]["metrics"]
+        best = evaluate(spec, best_head(spec, parameters))
+        row |= {
             "reached": reached["rel_l2_u"],
             "floor_start": at_start[problem]["rel_l2_u"],
             "floor_learned": best["rel_l2_u"],
+            "residual_reached": reached["residual_mean"],
+            "residual_learned": best["residual_mean"],
         }
-        rows.append(
-            told
-            | errors
-            | {
-                "residual_reached": reached["residual_mean"],
-                "residual_learned": best["residual_mean"],
-            }
-        )
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _floor(spec, parameters):
-    return evaluate(spec, best_head(spec, parameters))
+def floor_numbers(floors: pd.DataFrame) -> dict[str, float | str]:
+    """The numbers that the paper quotes of a table of `floors`."""
+    share = (floors["floor_learned"] / floors["reached"]).median()
+    wide = floors.pivot(index=["k", "seed"], columns="gate", values=["reached", "floor_learned"])
+    exp_lower = wide.xs("exp", axis=1, level="gate") < wide.xs("linear", axis=1, level="gate")
+    agrees = exp_lower["floor_learned"] == exp_lower["reached"]
+    preferred = floors["residual_learned"] < floors["residual_reached"]
+    return {
+        "floor_over_reached": f"{100 * share:.1f}%",
+        "floor_largest": floors[["floor_start", "floor_learned"]].max().max(),
+        "reached_smallest": floors["reached"].min(),
+        "floor_agrees": f"{agrees.sum()} of {len(agrees)}",
+        "floor_preferred": f"{preferred.sum()} of {len(floors)}",
+    }
 
 
-def predictors(measured, pairs, updates, level=LEVEL):
-    """Does log(linear/exp) of a quantity after some updates tell in which (k, seed) the exponential gate wins in the end?
+def predictors(measured: pd.DataFrame, pairs: pd.DataFrame, updates: Updates) -> pd.DataFrame:
+    """Does log(linear/exp) of a quantity predict in which (k, seed) the exponential gate wins?
 
-    `measured` as from `kernels`, `pairs` as from `stats.paired`. AUC and rank correlation with log(error linear/error exp), over all pairs and
-    within k; intervals at a level shared by all quantities and updates (Bonferroni); `p_within_k` is not corrected.
+    `measured` is a table of `kernels`, `pairs` one of `paired.paired`. AUC, and rank correlation
+    with log(error linear/error exp), over all pairs and within k; their intervals share one level
+    over all quantities and updates (Bonferroni), `p_within_k` is not corrected.
     """
-    rows, asked = [], level / (len(QUANTITIES) * len(updates))
+    level = LEVEL / (len(QUANTITIES) * len(updates))
+    outcome = pairs.set_index(["k", "seed"])[["log_ratio"]]
+    rows = []
     for update in updates:
-        now = measured[measured["update"] == update].set_index(["k", "seed"])
-        ratio = np.log(
-            now.loc[now["gate"] == "linear", QUANTITIES] / now.loc[now["gate"] == "exp", QUANTITIES]
-        )
-        both = pairs.set_index(["k", "seed"])[["log_ratio"]].join(ratio, how="inner").dropna()
-        y, (k, seed) = (
-            both["log_ratio"],
-            (both.index.get_level_values(name) for name in ("k", "seed")),
-        )
+        now = measured[measured["update"] == update].set_index(["gate", "k", "seed"])[QUANTITIES]
+        ratios = np.log(now.loc["linear"] / now.loc["exp"])
+        both = outcome.join(ratios, how="inner").dropna()
         for quantity in QUANTITIES:
-            x, row = both[quantity], {"update": update, "quantity": quantity, "n": len(both)}
-            for scope, group in (("all", np.zeros(len(both))), ("within_k", k)):
-                row |= dict(
-                    zip(
-                        (f"auc_{scope}", f"low_{scope}", f"high_{scope}"),
-                        auc(x, y > 0, seed, group, asked),
-                    )
-                )
-                row |= dict(
-                    zip(
-                        (f"rho_{scope}", f"rho_low_{scope}", f"rho_high_{scope}"),
-                        rank_correlation(x, y, seed, group, asked),
-                    )
-                )
-            rows.append(row | {"p_within_k": permutation_p(x, y, k)})
+            row = {"update": update, "quantity": quantity, "n": len(both)}
+            rows.append(row | _association(both[quantity], both["log_ratio"], level))
     return pd.DataFrame(rows)
 
 
-def verdict(found, strong=0.75):
-    """The rule of notebook 05: "yes", "no" or "unclear", and the rows that decide it; "open" if there is nothing to compare."""
+def _association(x: pd.Series, outcome: pd.Series, level: float) -> dict[str, float]:
+    """AUC and rank correlation of two series by (k, seed), over all pairs and within k."""
+    k = x.index.get_level_values("k")
+    seed = x.index.get_level_values("seed")
+    row = {}
+    for scope, group in (("all", np.zeros(len(x))), ("within_k", k)):
+        area = auc(x, outcome > 0, seed, group, level)
+        rho = rank_correlation(x, outcome, seed, group, level)
+        row[f"auc_{scope}"], row[f"low_{scope}"], row[f"high_{scope}"] = area
+        row[f"rho_{scope}"], row[f"rho_low_{scope}"], row[f"rho_high_{scope}"] = rho
+    return row | {"p_within_k": permutation_p(x, outcome, k)}
+
+
+def clear_sides(found: pd.DataFrame, scope: str) -> pd.Series:
+    """1 where the interval of the AUC lies above 0.5, −1 where it lies below, else 0."""
+    above = found[f"low_{scope}"] > 0.5
+    below = found[f"high_{scope}"] < 0.5
+    return above.astype(int) - below.astype(int)
+
+
+def verdict(found: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """The rule of notebook 05: "yes", "no" or "unclear", and the rows of `predictors` behind it.
+
+    "open" if there is nothing to compare.
+    """
     if found[["auc_all", "auc_within_k"]].isna().any(axis=None):
         return "open", found[:0]
-    known = {
-        scope: np.where(
-            found[f"low_{scope}"] > 0.5, 1, np.where(found[f"high_{scope}"] < 0.5, -1, 0)
-        )
-        for scope in ("all", "within_k")
+    over_all, within = clear_sides(found, "all"), clear_sides(found, "within_k")
+    strong = (over_all != 0) & ((found["auc_all"] - 0.5).abs() >= STRONG)
+    confirmed = strong & (over_all == within)
+    if confirmed.any():
+        return "yes", found[confirmed]
+    partial = strong | (within != 0)
+    return ("unclear" if partial.any() else "no"), found[partial]
+
+
+def verdict_numbers(found: pd.DataFrame) -> dict[str, int | str]:
+    """The numbers that the paper and the claims quote of `verdict`."""
+    answer, deciding = verdict(found)
+    return {
+        "kernel_predicts": answer,
+        "kernel_asked": len(found),
+        "kernel_strong": len(deciding),
+        "kernel_strong_in_time": deciding["quantity"].str.endswith("late_over_early").sum(),
+        "kernel_clear": (clear_sides(found, "all") != 0).sum(),
+        "kernel_clear_within_k": (clear_sides(found, "within_k") != 0).sum(),
     }
-    clear = (known["all"] != 0) & ((found["auc_all"] - 0.5).abs() >= strong - 0.5)
-    same = clear & (known["all"] == known["within_k"])
-    answer = "yes" if same.any() else "unclear" if clear.any() or known["within_k"].any() else "no"
-    return answer, found[same if same.any() else clear | (known["within_k"] != 0)]
+
+
+def notable_rows(found: pd.DataFrame) -> pd.DataFrame:
+    """The row with the AUC over all pairs farthest from 0.5 (`best`) and the one with the smallest
+    p within k (`within`); `p_corrected` is that p times the number of rows."""
+    distance = (found["auc_all"] - 0.5).abs()
+    farthest = distance.fillna(-1).idxmax()
+    clearest = found["p_within_k"].fillna(1).idxmin()
+    rows = found.loc[[farthest, clearest]].set_axis(["best", "within"])
+    names = rows["quantity"].replace("share_raw", "share of the frequencies in the trace")
+    rows["quantity"] = names.str.replace("_", " ")
+    rows["p_corrected"] = (rows["p_within_k"] * len(found)).clip(upper=1.0)
+    return rows

@@ -1,5 +1,9 @@
 """The Levenberg–Marquardt runs of the gate study."""
 
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
 import pandas as pd
 
 from pinnlib.analysis.levenberg_marquardt import minimised_runs
@@ -8,34 +12,32 @@ from pinnlib.runs.studies import FOUR_K
 from pinnlib.spec import RunSpec
 
 
-def known(path, seeds, rounds):
-    """The table of `outcomes` at `path`, for so many seeds; refused if nothing in it went on for so many rounds."""
+def read_minimised_runs(path: Path, seeds: int, rounds: int) -> pd.DataFrame:
+    """The table of `minimised_runs` at `path`, for the first `seeds` seeds."""
     table = pd.read_csv(path).astype({"k": int})
-    there = sorted(set(table["rounds"]))
-    validate(
-        "rounds",
-        rounds,
-        rounds in there,
-        f"one of {', '.join(map(str, there))}, which are in {path.name}, unless what is missing is trained",
-    )
+    known = sorted(set(table["rounds"]))
+    allowed = f"one of {', '.join(map(str, known))}, as in {path.name}, unless train_missing"
+    validate("rounds", rounds, rounds in known, allowed)
     return table[table["seed"] < seeds]
 
 
-def of_the_gate_study(seeds, rounds, evaluations, known=None, keep=lambda table: None):
-    """`outcomes` for notebook 06: both spectral trunks, the published gates, at most ten seeds; three of the adaptive go on for four times the rounds."""
-    cells = [
-        (model, gate, k)
-        for model in ("adaptive", "fixed")
-        for gate in ("exp", "linear")
-        for k in FOUR_K
-    ]
-    asked = [
-        RunSpec(model=model, gate=gate, k=k, seed=seed)
-        for model, gate, k in cells
-        for seed in range(min(seeds, 10))
-    ]
-    few = [spec for spec in asked if spec.model == "adaptive" and spec.seed < 3]
-    known = minimised_runs(few, (rounds, 2 * rounds, 4 * rounds), evaluations, known, keep)
-    return minimised_runs(
-        [spec for spec in asked if spec not in few], (rounds,), evaluations, known, keep
+def minimise_gate_study(
+    seeds: int,
+    rounds: int,
+    evaluations: int,
+    known: pd.DataFrame | None = None,
+    keep: Callable[[pd.DataFrame], object] = lambda table: None,
+) -> pd.DataFrame:
+    """`minimised_runs` for both spectral trunks, the published gates and at most ten seeds.
+
+    Three seeds of the adaptive trunk continue to four times the rounds.
+    """
+    cells = itertools.product(
+        ("adaptive", "fixed"), ("exp", "linear"), FOUR_K, range(min(seeds, 10))
     )
+    specs = [RunSpec(model=model, gate=gate, k=k, seed=seed) for model, gate, k, seed in cells]
+    longer = [spec for spec in specs if spec.model == "adaptive" and spec.seed < 3]
+    others = [spec for spec in specs if spec not in longer]
+    stages = (rounds, 2 * rounds, 4 * rounds)
+    known = minimised_runs(longer, stages, evaluations, known, keep)
+    return minimised_runs(others, (rounds,), evaluations, known, keep)

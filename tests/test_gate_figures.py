@@ -1,4 +1,4 @@
-"""Pictures of gates compared: every mark stands where its table says, in the colour and fill that the legend promises."""
+"""Figures of notebook 06: every mark stands where its table says, in its colour and fill."""
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ def marks(axis, marker):
 def test_ten_gates_has_a_stroke_per_finished_run_and_the_median_of_those():
     table = runs({"linear": [1, 2, 30], "exp(scale=10.0)": [4, 5, 6], "exp": [7, 8, 9]})
     table.loc[(table["gate"] == "linear") & (table["seed"] == 2), "status"] = "diverged"
-    figure = gate_figures.ten_gates(table, ["exp", "linear", "exp(scale=10.0)"])
+    figure = gate_figures.plot_ten_gates(table, ["exp", "linear", "exp(scale=10.0)"])
     assert [axis.get_title() for axis in figure.axes] == ["$k=20$", "$k=60$"]
     assert marks(figure.axes[0], "|") == [
         ([140, 160, 180], [0, 0, 0], SKY),
@@ -54,7 +54,7 @@ def test_ten_gates_has_a_stroke_per_finished_run_and_the_median_of_those():
 
 def test_alpha_curves_are_medians_with_the_middle_half_of_the_seeds():
     table = runs({"exp(alpha=0.5)": [1, 2, 3, 4, 5], "exp": [2, 4, 6, 8, 10]})
-    (axis,) = gate_figures.alpha_curves(
+    (axis,) = gate_figures.plot_alphas(
         table.assign(alpha=table["gate"].map({"exp(alpha=0.5)": 0.5, "exp": 1.0}))
     ).axes
     assert marks(axis, "o") == [
@@ -71,13 +71,13 @@ def test_alpha_curves_are_medians_with_the_middle_half_of_the_seeds():
 
 def test_optimiser_errors_has_each_gate_in_a_panel_of_its_own():
     index = pd.MultiIndex.from_product([(20, 60), ("exp", "linear")], names=["k", "gate"])
-    figure = gate_figures.optimiser_errors(
+    figure = gate_figures.plot_optimisers(
         pd.DataFrame(
-            {name: np.arange(1.0, 5) * 10**i for i, name in enumerate(gate_figures.OPTIMISERS)},
+            {name: np.arange(1.0, 5) * 10**i for i, name in enumerate(gate_figures.MARKERS)},
             index,
         )
     )
-    for axis, (first, second) in zip(figure.axes, ((1, 3), (2, 4))):
+    for axis, (first, second) in zip(figure.axes, ((1, 3), (2, 4)), strict=True):
         drawn = [line.get_ydata().tolist() for line in axis.lines if len(line.get_xdata())]
         assert drawn == [[first * 10**i, second * 10**i] for i in range(4)]
     assert [axis.get_title() for axis in figure.axes] == [
@@ -102,11 +102,9 @@ def test_all_contrasts_are_filled_where_they_are_significant_and_others_are_not_
     table = pd.DataFrame(rows, columns=["question", "k", "ratio", "p_holm"]).assign(
         low=lambda t: t["ratio"] / 2, high=lambda t: t["ratio"] * 2
     )
-    (axis,) = gate_figures.all_contrasts(table).axes
-    points, place = (
-        [bars.lines[0] for bars in axis.containers],
-        list(gate_figures.QUESTIONS).index("hard, penalty"),
-    )
+    (axis,) = gate_figures.plot_contrasts(table).axes
+    points = [bars.lines[0] for bars in axis.containers]
+    place = list(gate_figures.QUESTIONS).index("hard, penalty")
     assert [point.get_ydata()[0] for point in points] == [0.5, 2, 3]
     assert [point.get_marker() for point in points] == ["o", "o", "s"]
     assert [point.get_xdata()[0] for point in points] == pytest.approx(

@@ -1,68 +1,28 @@
-"""What notebook 05 rests on: AUC, rank correlation, the rule, snapshots as short runs, and the least-squares floor."""
+"""Measurements of notebook 05: predictors and their rule, snapshots as short runs, floors."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.stats import mannwhitneyu, spearmanr
 
 from pinnlib import RunSpec, train
-from pinnlib.analysis import association
 from pinnlib.models import to_latent
 from pinnlib.report import kernel_measurements
 from pinnlib.runs.record import record_of
 from pinnlib.training import evaluate, initial_parameters
 
-ONE = np.zeros
 
-
-@settings(max_examples=50, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=30).filter(
-        lambda rows: len({won for _, won in rows}) == 2
-    )
-)
-def test_auc_is_the_statistic_of_mann_and_whitney(rows):
-    x, wins = (np.array(column) for column in zip(*rows))
-    found, low, high = association.auc(x.astype(float), wins, np.arange(len(x)), ONE(len(x)))
-    assert found == pytest.approx(
-        mannwhitneyu(x[wins], x[~wins]).statistic / (wins.sum() * (~wins).sum())
-    )
-    assert 0 <= low <= high <= 1
-
-
-def test_auc_within_groups_ignores_what_the_group_knows():
-    k, wins, seed = (
-        np.repeat([10, 20], 4),
-        np.array([1, 1, 1, 0, 0, 0, 0, 1], dtype=bool),
-        np.tile(np.arange(4), 2),
-    )
-    assert association.auc(-k, wins, seed, ONE(8))[0] > 0.5
-    assert association.auc(-k, wins, seed, k)[0] == 0.5  # the same k, the same x
-    assert association.auc(wins.astype(float), wins, seed, k)[0] == 1
-    assert np.isnan(association.auc(k, np.ones(8, dtype=bool), seed, k)).all()
-
-
-def test_rank_correlation_is_spearmans_and_within_groups_removes_their_level():
-    x, y = np.random.default_rng(0).standard_normal((2, 40))
-    seed, group = np.tile(np.arange(20), 2), np.repeat([0, 100], 20)
-    found, low, high = association.rank_correlation(x, y, seed, ONE(40))
-    assert found == pytest.approx(spearmanr(x, y).statistic)
-    assert low < found < high
-    assert association.rank_correlation(x + group, y + group, seed, group) == pytest.approx(
-        association.rank_correlation(x, y, seed, group)
-    )
-    assert association.rank_correlation(x, 2 * x, seed, group) == pytest.approx((1, 1, 1))
-    assert np.isnan(association.rank_correlation(group, y, seed, group)).all()
-
-
+@functools.cache
 def measured_with(effect, level):
-    """Kernels of 6 stiffnesses and 12 seeds in which the trace of the linear gate knows the final ratio (`effect`) or its k (`level`)."""
-    draw, rows, pairs = np.random.default_rng(1), [], []
+    """Predictors from kernels of 6 stiffnesses and 12 seeds.
+
+    The trace under the linear gate depends on the final ratio (`effect`) or on k (`level`).
+    """
+    draw = np.random.default_rng(1)
+    rows, pairs = [], []
     for k in range(6):
         for seed in range(12):
             ratio = draw.standard_normal() + (k - 2.5) * level
@@ -72,9 +32,9 @@ def measured_with(effect, level):
                     name: float(np.exp(draw.standard_normal()))
                     for name in kernel_measurements.QUANTITIES
                 }
-                row["trace"] = (
-                    float(np.exp(effect * ratio + level * k)) if gate == "linear" else 1.0
-                )
+                row["trace"] = 1.0
+                if gate == "linear":
+                    row["trace"] = float(np.exp(effect * ratio + level * k))
                 rows.append({"k": k, "seed": seed, "gate": gate, "update": 0} | row)
     return kernel_measurements.predictors(pd.DataFrame(rows), pd.DataFrame(pairs), [0])
 
@@ -103,40 +63,87 @@ def test_on_opposite_sides_is_unclear():
     assert kernel_measurements.verdict(turned)[0] == "unclear"
 
 
-def test_shuffling_within_groups_finds_what_is_there_and_nothing_else():
-    draw, group = np.random.default_rng(2), np.repeat([0, 1, 2], 15)
-    x, noise = draw.standard_normal((2, 45))
-    assert association.permutation_p(x, x + 0.5 * noise, group) < 0.01
-    assert (
-        association.permutation_p(group.astype(float), group + 0.01 * noise, group) > 0.99
-    )  # it only knows the group
-    assert 0.01 < association.permutation_p(x, noise, group) <= 1
+def test_what_is_quoted_of_the_verdict():
+    found = measured_with(1.0, 0.0)
+    numbers = kernel_measurements.verdict_numbers(found)
+    assert numbers["kernel_predicts"] == "yes"
+    assert numbers["kernel_asked"] == len(kernel_measurements.QUANTITIES)
+    assert numbers["kernel_strong"] == 1
+    assert numbers["kernel_strong_in_time"] == 0
+    assert numbers["kernel_clear"] >= 1
+    assert numbers["kernel_clear_within_k"] >= 1
 
 
-def test_floors_of_a_run_can_be_held_in_single_precision():
+def test_notable_rows_are_the_strongest_over_all_and_within_k():
+    found = pd.DataFrame(
+        {
+            "quantity": ["share_raw", "effective_rank", "trace"],
+            "auc_all": [0.1, 0.8, np.nan],
+            "p_within_k": [np.nan, 0.01, 0.5],
+        }
+    )
+    rows = kernel_measurements.notable_rows(found)
+    assert rows["quantity"].to_dict() == {
+        "best": "share of the frequencies in the trace",
+        "within": "effective rank",
+    }
+    assert rows["p_corrected"]["within"] == pytest.approx(0.03)
+    certain = kernel_measurements.notable_rows(found.assign(p_within_k=0.9))
+    assert list(certain["p_corrected"]) == [1, 1]
+
+
+def test_what_is_quoted_of_the_floors():
+    floors = pd.DataFrame(
+        {
+            "k": 20,
+            "seed": [0, 0, 1, 1],
+            "gate": ["exp", "linear"] * 2,
+            "reached": [1.0, 2.0, 4.0, 2.0],
+            "floor_start": [0.3, 0.1, 0.1, 0.1],
+            "floor_learned": [0.1, 0.2, 0.1, 0.2],
+            "residual_reached": [1.0, 1.0, 1.0, 1.0],
+            "residual_learned": [2.0, 0.5, 2.0, 1.0],
+        }
+    )
+    assert kernel_measurements.floor_numbers(floors) == {
+        "floor_over_reached": "10.0%",  # the median of 10, 10, 2.5 and 10%
+        "floor_largest": 0.3,
+        "reached_smallest": 1,
+        "floor_agrees": "1 of 2",  # the exponential gate has both lower floors and wins once
+        "floor_preferred": "1 of 4",
+    }
+
+
+@pytest.fixture(scope="module")
+def short_run():
+    """(spec, result, records) of a run of 300 updates."""
     spec = RunSpec(steps=300)
     (result,) = train([spec])
-    records = {spec.key: record_of(result, {})}
+    return spec, result, {spec.key: record_of(result, {})}
+
+
+def test_floors_of_a_run_can_be_held_in_single_precision(short_run):
+    spec, result, records = short_run
     (row,) = kernel_measurements.floors([spec], records).to_dict("records")
     best = kernel_measurements.best_head(spec, result.parameters)
     rounded = evaluate(spec, best.astype(np.float32))["rel_l2_u"]
-    assert (
-        row["floor_learned"]
-        == pytest.approx(evaluate(spec, best)["rel_l2_u"])
-        == pytest.approx(rounded, rel=0.1)
-    )
+    assert row["floor_learned"] == pytest.approx(evaluate(spec, best)["rel_l2_u"])
+    assert row["floor_learned"] == pytest.approx(rounded, rel=0.1)
     assert row["reached"] == result.metrics["rel_l2_u"]
     assert row["floor_learned"] < row["reached"]
+
+
+def test_windows_of_the_horizon_share_the_residual(short_run):
+    spec, result, records = short_run
     timed = kernel_measurements.in_time([spec], [300], records, windows=2)
-    whole = np.sqrt(np.square(timed["residual"]).mean())
     assert timed["window"].tolist() == ["0–5", "5–10"]
-    assert whole == pytest.approx(
-        np.sqrt(
-            np.square(result.predict(spec.reference.t[::10])[["residual_r", "residual_theta"]])
-            .sum(axis=1)
-            .mean()
-        )
-    )
+    state = result.predict(spec.reference.t[::10])
+    squares = np.square(state[["residual_r", "residual_theta"]]).sum(axis=1)
+    assert np.square(timed["residual"]).mean() == pytest.approx(squares.mean())
+
+
+def test_spectra_and_profiles_of_a_run(short_run):
+    spec, _, records = short_run
     shares = kernel_measurements.kernel_spectra([spec], [0], records)["share"]
     assert shares.iloc[0] == 1
     assert shares.is_monotonic_decreasing
@@ -145,8 +152,8 @@ def test_floors_of_a_run_can_be_held_in_single_precision():
 
 
 def test_the_half_that_has_lost_more_is_ahead():
-    # What is left, early and late: exp, seed 0: 10/10 and 2/4, then 4/10 and 2/4; seed 1: 1/2 and 1/1, then 1/2 and 1/2, which is no lead;
-    # linear: 5/5 and 9/10, then 4/5 and 9/10.
+    # Shares left, early and late: exp, seed 0: 10/10 and 2/4, then 4/10 and 2/4; seed 1: 1/2 and
+    # 1/1, then 1/2 and 1/2, which is no lead; linear: 5/5 and 9/10, then 4/5 and 9/10.
     residuals = {
         ("exp", 0): [(10, 4), (10, 2), (4, 2)],
         ("exp", 1): [(2, 1), (1, 1), (1, 0.5)],
@@ -162,8 +169,8 @@ def test_the_half_that_has_lost_more_is_ahead():
             "residual": residual,
         }
         for (gate, seed), moments in residuals.items()
-        for update, halves in zip((0, 10, 20), moments)
-        for window, residual in zip(("0–5", "5–10"), halves)
+        for update, halves in zip((0, 10, 20), moments, strict=True)
+        for window, residual in zip(("0–5", "5–10"), halves, strict=True)
     ]
     found = kernel_measurements.early_first(pd.DataFrame(rows))
     assert found.to_dict("index") == {
@@ -182,23 +189,15 @@ def test_the_half_that_the_kernel_has_ahead_is_counted_for_either_weights():
     found = kernel_measurements.late_first(
         pd.DataFrame({"gate": ["exp", "linear", "exp", "exp"]} | rates)
     )
-    assert found["late half predicted ahead"].to_numpy().tolist() == [
-        [2, 1, 3],
-        [1, 0, 1],
-    ]  # K, balanced K, of; a ratio of 1 is not ahead
-    assert found.loc["exp"].drop("late half predicted ahead").tolist() == [
-        0.5,
-        0.2,
-        2,
-        1,
-        4,
-        8,
-    ]  # smallest, median, largest, each of both
+    counts = found["late half predicted ahead"]
+    assert counts.to_numpy().tolist() == [[2, 1, 3], [1, 0, 1]]  # K, balanced K, of; 1 is not ahead
+    ratios = found.loc["exp"].drop("late half predicted ahead").tolist()
+    assert ratios == [0.5, 0.2, 2, 1, 4, 8]  # smallest, median, largest, each of both
     assert set(found.loc["linear"].drop("late half predicted ahead")) == {3, 0.1}
 
 
-def test_without_records_the_study_to_train_is_named():
-    with pytest.raises(ValueError, match="sweep --study expanded"):
+def test_without_records_there_is_nothing_to_measure():
+    with pytest.raises(ValueError, match="^records="):
         kernel_measurements.profiles([RunSpec()], [5000], {})
 
 
@@ -221,26 +220,20 @@ def test_a_short_run_has_the_parameters_of_the_whole_run_at_that_moment():
 @pytest.mark.parametrize("gate", ["exp", "linear"])
 def test_no_head_fits_the_reference_better_than_the_best(model, gate):
     spec = RunSpec(model=model, gate=gate, k=30)
-    ref, theta = spec.reference, initial_parameters(spec).double().numpy()
-    best, wanted = (
-        kernel_measurements.best_head(spec, theta),
-        to_latent(spec.system_object, ref.q)[:, ::4],
-    )
+    theta = initial_parameters(spec).double().numpy()
+    best = kernel_measurements.best_head(spec, theta)
+    times = torch.tensor(spec.reference.t[::4])[None]
+    target = to_latent(spec.system_object, spec.reference.q)[:, ::4]
 
     def off(parameters):
-        latent = (
-            spec.ansatz()
-            .latent(torch.tensor(parameters)[None], torch.tensor(ref.t[::4])[None])
-            .value[0]
-            .numpy()
-        )
-        return np.square(latent - wanted).sum()
+        latent = spec.ansatz().latent(torch.tensor(parameters)[None], times)
+        return np.square(latent.value[0].numpy() - target).sum()
 
     draw = np.random.default_rng(0)
     for _ in range(20):
-        assert off(best) < off(
-            best + 1e-3 * draw.standard_normal(len(best)) * (np.arange(len(best)) < 130)
-        )
+        change = np.zeros(len(best))
+        change[:130] = 1e-3 * draw.standard_normal(130)
+        assert off(best) < off(best + change)
     assert off(best) < 1e-3 * off(theta)
     np.testing.assert_array_equal(best[130:], theta[130:])  # the frequencies stay
 
@@ -260,29 +253,40 @@ def test_the_closed_form_is_the_second_derivative_of_the_features():
     )
 
 
-def test_kernels_of_runs_trained_on_the_spot_are_those_of_their_parameters_and_are_not_made_twice():
+@pytest.fixture(scope="module")
+def trained():
+    """(specs, kernels of the first at updates 0 and 4): two short runs of the fixed trunk."""
     specs = [RunSpec(model="fixed", gate=gate, steps=4, points=50) for gate in ("exp", "linear")]
-    kept = []
-    first = kernel_measurements.trained_kernels(specs[:1], [0, 4])
+    return specs, kernel_measurements.trained_kernels(specs[:1], [0, 4])
+
+
+def test_trained_kernels_are_added_to_the_known_ones(trained):
+    specs, first = trained
+    tables = []
     whole = kernel_measurements.trained_kernels(
-        specs, [0, 4], first.assign(trace=7.0), kept.append
-    )  # would be put right if that run were trained again
-    assert len(kept) == 1
-    assert kept[0] is whole
-    again = kernel_measurements.trained_kernels(
-        specs[:1], [0, 2, 4], first.assign(trace=7.0)
-    )  # an update is lacking: the run is trained
+        specs, [0, 4], first.assign(trace=7.0), tables.append
+    )
+    assert whole[["gate", "update"]].values.tolist() == [
+        ["exp", 0],
+        ["exp", 4],
+        ["linear", 0],
+        ["linear", 4],
+    ]
+    assert (whole["trace"][:2] == 7.0).all()  # the known run is not trained again
+    (table,) = tables
+    pd.testing.assert_frame_equal(table.reset_index(drop=True), whole)
+
+
+def test_a_run_that_lacks_an_update_is_trained_again(trained):
+    specs, first = trained
+    again = kernel_measurements.trained_kernels(specs[:1], [0, 2, 4], first.assign(trace=7.0))
     assert list(again["update"]) == [0, 2, 4]
     assert (again["trace"] != 7.0).all()
-    assert list(whole["gate"]) == ["exp", "exp", "linear", "linear"]
-    assert list(whole["update"]) == [
-        0,
-        4,
-        0,
-        4,
-    ]
-    assert (whole["trace"][:2] == 7.0).all()
-    (result,) = train(specs[1:])
+
+
+def test_trained_kernels_are_those_of_the_records(trained):
+    specs, first = trained
+    (result,) = train(specs[:1])
     records = {result.spec.key: record_of(result, {})}
-    expected = kernel_measurements.kernels(specs[1:], [0, 4], records)
-    pd.testing.assert_frame_equal(whole[2:].reset_index(drop=True), expected, check_dtype=False)
+    expected = kernel_measurements.kernels(specs[:1], [0, 4], records)
+    pd.testing.assert_frame_equal(first, expected, check_dtype=False)

@@ -1,4 +1,4 @@
-"""The pictures of notebook 05 draw what their tables say, and the tables beside them are worked out by hand."""
+"""The figures of notebook 05 draw what their tables say; tables beside them, by hand."""
 
 import itertools
 
@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from pinnlib.analysis import ntk
-from pinnlib.report import kernel_figures
-from pinnlib.report.kernel_measurements import QUANTITIES
+from pinnlib.report import kernel_figures, kernel_measurements
 
 GATES = ("exp", "linear")
 
@@ -36,7 +35,10 @@ def dots(axis):
 
 
 def norms(head, frequencies, update=0, seeds=1):
-    """A profile at k = 20 and 60 under both gates, from functions of the time; seed s has the (1 + s²)-fold, so that median and mean differ."""
+    """A profile at k = 20 and 60 under both gates, from functions of the time.
+
+    Seed s has 1 + s² times the norm, so that median and mean differ.
+    """
     rows = []
     for gate, k, seed in itertools.product(GATES, (20, 60), range(seeds)):
         parts = {
@@ -60,12 +62,14 @@ def norms(head, frequencies, update=0, seeds=1):
 
 
 def test_growth_is_that_from_the_second_fifth_to_the_last():
-    # Means of t over (8, 10] and (2, 4], twenty times each, 0.1 apart: 9.05 and 3.05. A step at t = 8 is not in the last fifth.
-    found = kernel_figures.growth(
+    # Means of t over (8, 10] and (2, 4], twenty times each, 0.1 apart: 9.05 and 3.05. A step at
+    # t = 8 is not in the last fifth.
+    found = kernel_measurements.growth(
         norms(lambda t: t, lambda t: np.where(t <= 8.01, 1.0, 7.0), seeds=2)
     )
     assert list(found.index) == [(gate, k, 0) for gate in GATES for k in (20, 60)]
-    assert found["head"].to_numpy() == pytest.approx(9.05 / 3.05) == found["all"].to_numpy()
+    assert found["head"].to_numpy() == pytest.approx(9.05 / 3.05)
+    assert found["all"].to_numpy() == pytest.approx(9.05 / 3.05)
     assert found["frequencies"].to_numpy() == pytest.approx(7)
 
 
@@ -76,7 +80,7 @@ def test_closed_forms_are_those_of_the_gates():
             norms(np.zeros_like, np.zeros_like, update=5),
         ]
     )
-    found = kernel_figures.closed_forms(profile, k=60)
+    found = kernel_measurements.closed_forms(profile, k=60)
     t = ntk.GRID
     np.testing.assert_array_equal(found.loc["exp", "head"], 2)  # the median of 1, 2 and 5 times 1
     np.testing.assert_allclose(
@@ -86,12 +90,16 @@ def test_closed_forms_are_those_of_the_gates():
         found.loc["exp", "frequencies_closed"],
         600 * t * (1 - np.exp(-t)) / (10 * (1 - np.exp(-10))),
     )
-    # g sin ωt and g cos ωt have the size g'' − ω²g and 2ωg': at late times g of the exponential gate is 1 and the linear one's is t.
+    # g sin ωt and g cos ωt have the size g'' − ω²g and 2ωg': at late times g is 1 under the
+    # exponential gate and t under the linear one.
     np.testing.assert_allclose(
         found.loc["linear", "head_closed"].iloc[-1] / found.loc["exp", "head_closed"].iloc[-1],
         10,
         rtol=1e-2,
     )
+
+    errors = kernel_measurements.closed_form_errors(found.assign(head_closed=[2.1, 1.6] * 100))
+    assert errors == {"exp": "15%", "linear": "15%"}  # the median of 2/2.1 and 2/1.6, off by 5, 25%
 
 
 def test_the_norms_are_drawn_with_their_closed_forms_and_at_the_end():
@@ -101,8 +109,9 @@ def test_the_norms_are_drawn_with_their_closed_forms_and_at_the_end():
             norms(lambda t: 2 * t, np.zeros_like, update=700, seeds=3),
         ]
     )
-    figure = kernel_figures.jacobian_in_time(profile)
-    closed, (head, frequencies, end) = kernel_figures.closed_forms(profile, 20), figure.axes
+    figure = kernel_figures.plot_jacobian_in_time(profile)
+    closed = kernel_measurements.closed_forms(profile, 20)
+    head, frequencies, end = figure.axes
     np.testing.assert_allclose(lines(head)["linear"], (ntk.GRID, 2 + 2 * ntk.GRID))
     np.testing.assert_allclose(lines(frequencies)["exp"], (ntk.GRID, 2 * ntk.GRID**2))
     for axis, part in ((head, "head_closed"), (frequencies, "frequencies_closed")):
@@ -127,12 +136,8 @@ def test_scalars_are_medians_in_their_own_digits_and_only_those_that_there_are()
         "exp": {"condition": "2e+13", "rank": "4"},
         "linear": {"condition": "5e+00", "rank": "7"},
     }
-    assert kernel_figures.scalars(table.assign(share_raw=0.12345), ["gate"])[
-        "share_raw"
-    ].tolist() == [
-        "0.123",
-        "0.123",
-    ]
+    found = kernel_figures.scalars(table.assign(share_raw=0.12345), ["gate"])
+    assert found["share_raw"].tolist() == ["0.123", "0.123"]
 
 
 def test_spectra_and_ranks_are_drawn_as_medians_along_training():
@@ -149,7 +154,7 @@ def test_spectra_and_ranks_are_drawn_as_medians_along_training():
         for n in (1, 2, 3)
     ]
     spectra = pd.DataFrame(values, columns=["gate", "k", "seed", "update", "number", "share"])
-    figure = kernel_figures.kernel_in_training(spectra, measured)
+    figure = kernel_figures.plot_kernel_in_training(spectra, measured)
     eigenvalues, ranks, balanced = figure.axes
     assert set(lines(eigenvalues)) == {
         f"{gate}, {update} updates" for gate in GATES for update in (0, 40)
@@ -157,11 +162,7 @@ def test_spectra_and_ranks_are_drawn_as_medians_along_training():
     np.testing.assert_allclose(lines(eigenvalues)["linear, 40 updates"], ([1, 2, 3], [2, 1, 2 / 3]))
     assert lines(ranks)["exp, $k=100$"][1].tolist() == [101, 108, 141]
     assert lines(balanced)["exp, $k=20$"][1].tolist() == [-20, -27, -60]
-    assert [label.get_text() for label in ranks.get_xticklabels()] == [
-        "0",
-        "7",
-        "40",
-    ]
+    assert [label.get_text() for label in ranks.get_xticklabels()] == ["0", "7", "40"]
     assert eigenvalues.get_legend().get_title().get_text() == "$k=60$"
 
 
@@ -176,7 +177,7 @@ def test_sizes_stand_in_the_column_of_their_k_and_gate():
         + timed["seed"] ** 2
     )
     axes = np.reshape(
-        kernel_figures.sizes_in_time(timed.assign(error=timed["residual"] / 100)).axes, (2, 4)
+        kernel_figures.plot_sizes_in_time(timed.assign(error=timed["residual"] / 100)).axes, (2, 4)
     )
     assert [axis.get_title() for axis in axes[0]] == [
         "exp, $k=20$",
@@ -189,9 +190,13 @@ def test_sizes_stand_in_the_column_of_their_k_and_gate():
 
 
 def found_areas():
-    """A table as from `scaling.predictors`, of two moments, in which every number tells its row."""
+    """A table as of `kernel_measurements.predictors` at two moments; numbers identify rows."""
     table = pd.DataFrame(
-        [{"update": update, "quantity": name} for update in (0, 500) for name in QUANTITIES]
+        [
+            {"update": update, "quantity": name}
+            for update in (0, 500)
+            for name in kernel_measurements.QUANTITIES
+        ]
     )
     place = np.arange(len(table)) / 100
     columns = {
@@ -207,11 +212,12 @@ def found_areas():
 
 
 def test_areas_stand_at_their_quantity_with_their_interval():
-    figure = kernel_figures.areas(found_areas(), range(240))
+    figure = kernel_figures.plot_predictors(found_areas(), 240)
     all_pairs, within = figure.axes
     for axis, level in ((all_pairs, 0.2), (within, 0.5)):
         first, later = axis.containers
-        assert (first.get_label(), later.get_label()) == ("after 0 updates", "after 500 updates")
+        assert first.get_label() == "after 0 updates"
+        assert later.get_label() == "after 500 updates"
         middle = later.lines[0].get_xdata(orig=False)
         np.testing.assert_allclose(middle, level + 0.13 + np.arange(13) / 100)
         ends = np.array(later.lines[2][0].get_segments())[:, :, 0]
@@ -226,10 +232,10 @@ def test_areas_stand_at_their_quantity_with_their_interval():
 
 
 def test_areas_in_words():
-    told = kernel_figures.areas_told(
+    texts = kernel_figures.predictor_texts(
         found_areas().assign(rho_within_k=-0.5, rho_low_within_k=-0.75)
     )
-    assert told.loc[10].to_dict() == {
+    assert texts.loc[10].to_dict() == {
         "update": 0,
         "quantity": "balanced_late_over_early",
         "auc_all": "0.30 [0.20, 0.45]",
@@ -251,7 +257,7 @@ def test_floors_are_drawn_as_medians_against_k():
         floor_start=lambda table: table["reached"] / 10,
         floor_learned=lambda table: table["reached"] / 100,
     )
-    drawn = lines(kernel_figures.floors_against_k(floors).axes[0])
+    drawn = lines(kernel_figures.plot_floors(floors).axes[0])
     np.testing.assert_allclose(drawn["linear: reached by training"], ([20, 60], [22, 62]))
     np.testing.assert_allclose(drawn["exp: floor, starting frequencies"][1], [2.1, 6.1])
     np.testing.assert_allclose(drawn["exp: floor, learned frequencies"][1], [0.21, 0.61])
