@@ -3,8 +3,16 @@
 import numpy as np
 import pandas as pd
 
-from pinnlib.analysis.paired import EFFECTS, LEVEL, METRICS, SETTING, STATUSES, TEST
-from pinnlib.analysis.paired import paired, summary_table
+from pinnlib.analysis.paired import (
+    EFFECTS,
+    LEVEL,
+    METRICS,
+    SETTING,
+    STATUSES,
+    TEST,
+    paired,
+    summary_table,
+)
 
 WORDS = {0: "zero", 20: "twenty", 50: "fifty", 60: "sixty"}  # a LaTeX macro has letters only
 WORDS |= {"max_ae_u": "max_ae", "rel_l2_u": "rel_ltwo"}

@@ -1,7 +1,7 @@
 """The error-against-stiffness panels of the original, declared as data (notebook 04)."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,6 +77,15 @@ def panel_table(panel: Panel, runs: pd.DataFrame) -> pd.DataFrame:
     table["text"] = texts
     wide = table.pivot(index="k", columns=["model", "gate"], values="text")
     return wide[panel.curves].rename("{:g}".format)
+
+
+def tidy_table(runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The numbers behind all panels: the cells of every study, for both metrics."""
+    tables = []
+    for study, frame in runs.items():
+        for metric in ("rel_l2_u", "max_ae_u"):
+            tables.append(summary_table(frame, metric).assign(study=study))
+    return pd.concat(tables)
 
 
 def plot_error_vs_k(
