@@ -86,7 +86,7 @@ def test_crossovers_are_quoted_only_if_every_k_has_a_winner(every_k):
 
 def test_the_tests_are_quoted_by_names_of_letters():
     tests, effects = paired.gate_tests(BOTH), paired.effect_sizes(BOTH)
-    numbers = gate_statistics.quoted_tests(tests, effects, paired.leave_one_out(BOTH))
+    numbers = gate_statistics.verdict_numbers(tests, effects, paired.leave_one_out(BOTH))
     assert len(numbers) == 4 * 12
     assert numbers["lambda_fifty_k_twenty_max_ae_winner"] == "exp"
     assert numbers["lambda_fifty_k_sixty_rel_ltwo_median_ratio"] == pytest.approx(1 / 3)
@@ -101,13 +101,3 @@ def test_agreement_counts_what_agrees_differs_and_is_open():
     assert numbers["published_same_winner"] == 4
     assert numbers["published_same_winner_open"] == 4
     assert "4 of 4 complete tests" in published.agreement_sentence("the code", beside)
-
-
-def test_published_values_stand_beside_ours():
-    beside = published.beside_published(paired.gate_tests(BOTH))
-    verdicts = published.verdict_comparison(beside)
-    means = published.mean_comparison(beside)
-    (row,) = beside.query("p_holm_is_bound and k == 20 and metric == 'max_ae_u'").index
-    assert verdicts.loc[row, "p_published"] == "<1.0e-04"
-    assert means.loc[row, "mean_exp"] == "0.030"
-    assert means.loc[row, "mean_exp published"] == beside.loc[row, "mean_exp_published"]

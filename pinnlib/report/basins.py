@@ -21,8 +21,8 @@ def error_spreads(runs: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
     """Per complete cell of `means`: seeds, and the standard deviation of log ReL2E over them."""
     complete = means[means["complete"] & (means["metric"] == "rel_l2_u")]
     ok = runs[runs["status"] == "ok"]
-    logs = ok.assign(log_error=np.log(ok["rel_l2_u"])).groupby(CELL)["log_error"]
-    table = logs.agg(n="size", spread="std")
+    logs = ok.assign(log_error=np.log(ok["rel_l2_u"]))
+    table = logs.groupby(CELL)["log_error"].agg(n="size", spread="std")
     return table.loc[complete.set_index(CELL).index]
 
 
@@ -76,14 +76,16 @@ def spread_and_offset(curves: pd.DataFrame, reference: np.ndarray) -> tuple[floa
     if curves.shape[1] == 0:
         return np.nan, np.nan
     middle = curves.mean(axis=1)
-    spread = curves.sub(middle, axis=0).to_numpy()
-    return float(np.sqrt(np.mean(spread**2))), float(np.sqrt(np.mean((middle - reference) ** 2)))
+    spread = np.sqrt(np.mean(curves.sub(middle, axis=0).to_numpy() ** 2))
+    offset = np.sqrt(np.mean((middle - reference) ** 2))
+    return float(spread), float(offset)
 
 
 def mean_gaps(case: pd.DataFrame) -> dict[str, float]:
     """Gap of the gates' mean errors, linear − exp, over all seeds and near the reference."""
     gaps = {}
-    for name, part in {"all": case, "near": case[case["basin"] == "near"]}.items():
+    parts = {"all": case, "near": case[case["basin"] == "near"]}
+    for name, part in parts.items():
         means = part.groupby("gate")["rel_l2_u"].mean().reindex(["exp", "linear"])
         gaps[name] = float(means["linear"] - means["exp"])
     return gaps

@@ -1,13 +1,12 @@
 """What the records hold (notebook 02): coverage of the studies, training histories, frequencies."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pinnlib.runs.record import Record, Records
+from pinnlib.runs.record import Records
 from pinnlib.runs.table import runs_of, specs_of
 from pinnlib.spec import RunSpec
 from pinnlib.style.figures import GATE_COLOURS, PURPLE, panels, styles
@@ -55,7 +54,7 @@ def totals(
     return status_counts(study_runs(studies, records, seeds, steps))
 
 
-def _finished(specs: Sequence[RunSpec], records: Records) -> Iterator[tuple[RunSpec, Record]]:
+def _ok_records(specs, records):
     for spec in specs:
         record = records.get(spec.key)
         if record is not None and record["status"] == "ok":
@@ -65,7 +64,7 @@ def _finished(specs: Sequence[RunSpec], records: Records) -> Iterator[tuple[RunS
 def training_histories(specs: Sequence[RunSpec], records: Records) -> pd.DataFrame:
     """Loss terms and residuals of the finished runs in one long table, one row per update."""
     frames = [pd.DataFrame(columns=HISTORY)]
-    for spec, record in _finished(specs, records):
+    for spec, record in _ok_records(specs, records):
         identity = spec.select("model", "gate", "k", "seed")
         frames.append(pd.DataFrame(record["history"]).assign(**identity))
     return pd.concat(frames[1:] or frames, ignore_index=True)
@@ -74,22 +73,21 @@ def training_histories(specs: Sequence[RunSpec], records: Records) -> pd.DataFra
 def learned_frequencies(specs: Sequence[RunSpec], records: Records) -> pd.DataFrame:
     """One row per frequency of every finished adaptive run: its start and its learned value."""
     frames = [pd.DataFrame(columns=FREQUENCY)]
-    for spec, record in _finished(specs, records):
+    for spec, record in _ok_records(specs, records):
         if record["frequencies"] is None:
             continue
-        start = spec.trunk.start
-        columns = {"number": np.arange(len(start)), "start": start}
-        columns["learned"] = record["frequencies"]
-        frames.append(pd.DataFrame(spec.select("gate", "k", "seed") | columns))
+        frame = pd.DataFrame({"start": spec.trunk.start, "learned": record["frequencies"]})
+        frame = frame.assign(number=frame.index, **spec.select("gate", "k", "seed"))
+        frames.append(frame[FREQUENCY])
     return pd.concat(frames[1:] or frames, ignore_index=True)
 
 
-def _line_look(look: dict, gate: str) -> dict:
+def _line_look(look, gate):
     """A look without markers, in the colour of the gate."""
     return look | {"marker": None, "color": GATE_COLOURS.get(gate, PURPLE)}
 
 
-def _add_legend(axis: Axes, runs: pd.DataFrame) -> None:
+def _add_legend(axis, runs):
     """The legend of a panel, or a note where it has no runs."""
     if len(runs):
         axis.legend()
@@ -107,11 +105,17 @@ def plot_learning_curves(history: pd.DataFrame, ks: Sequence[float]) -> Figure:
         for axis, name in zip(column, names, strict=True):
             for (model, gate), runs in at_k.groupby(["model", "gate"]):
                 quartiles = runs.groupby("update")[name].quantile([0.25, 0.5, 0.75]).unstack()
-                updates, look = quartiles.index, _line_look(looks[model, gate], gate)
+                look = _line_look(looks[model, gate], gate)
                 label = f"{model}, {gate} (n={runs['seed'].nunique()})"
-                axis.plot(updates, quartiles[0.5], **look, label=label)
-                band = {"color": look["color"], "alpha": 0.15 if gate == "exp" else 0.3}
-                axis.fill_between(updates, quartiles[0.25], quartiles[0.75], **band, linewidth=0)
+                axis.plot(quartiles.index, quartiles[0.5], **look, label=label)
+                axis.fill_between(
+                    quartiles.index,
+                    quartiles[0.25],
+                    quartiles[0.75],
+                    color=look["color"],
+                    alpha=0.15 if gate == "exp" else 0.3,
+                    linewidth=0,
+                )
             axis.set_yscale("log")
         column[0].set_title(f"$k={k:g}$")
         column[-1].set_xlabel("update")
@@ -133,8 +137,14 @@ def plot_frequency_shift(frequencies: pd.DataFrame, ks: Sequence[float]) -> Figu
         at_k = shifts[shifts["k"] == k]
         for gate, runs in at_k.groupby("gate"):
             look = _line_look(looks["adaptive", gate], gate)
-            dots = {"color": look["color"], "markersize": 1.5, "alpha": 0.35}
-            axis.plot(runs["start"], runs["shift"], ".", **dots)
+            axis.plot(
+                runs["start"],
+                runs["shift"],
+                ".",
+                color=look["color"],
+                markersize=1.5,
+                alpha=0.35,
+            )
             middle = runs.groupby("start")["shift"].median()
             axis.plot(middle.index, middle, **look, label=f"{gate} (n={runs['seed'].nunique()})")
         axis.axvline(np.sqrt(k), color="0.6", linewidth=0.7, linestyle=":")

@@ -5,8 +5,6 @@ Effect sizes, seed by seed, at every stiffness, under both losses, and the basin
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
@@ -31,7 +29,7 @@ from pinnlib.style.figures import (
 from pinnlib.style.latex import NAMES
 
 MARKERS = {"exp": "o", "linear": "s"}
-EFFECTS = {  # as `forest` names them
+EFFECTS = {  # labels of `plot_forest`
     "median_log_ratio": "median ratio\nlinear / exp",
     "rank_biserial": "rank-biserial\ncorrelation",
     "hodges_lehmann": "Hodges–Lehmann difference\nlinear − exp [units of the metric]",
@@ -40,30 +38,31 @@ SETTINGS = [("balanced", "adaptive"), ("balanced", "fixed"), ("balanced", "basel
 SETTINGS += [("mse", "adaptive")]
 
 
-def _plain_ticks(axis: Axis) -> None:
+def _plain_ticks(axis):
     """Ticks of a logarithmic axis as plain numbers."""
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter("{x:g}")
 
 
-def _penalty(lambda_ic: float) -> str:
+def _penalty(lambda_ic):
     return f"$\\lambda_{{IC}}$ = {lambda_ic:g}"
 
 
-def _test_names(tests: pd.DataFrame) -> list[str]:
+def _test_names(tests):
     return [f"{_penalty(t.lambda_ic)}, k = {t.k:g}, {NAMES[t.metric]}" for t in tests.itertuples()]
 
 
-def _interval(table: pd.DataFrame, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _interval(table, name):
     """An estimate (tests,) and the lengths (2, tests) of its bars; a log-ratio becomes a ratio."""
-    low, middle, high = table[[f"{name}_low", name, f"{name}_high"]].to_numpy().T
+    ends = table[[f"{name}_low", name, f"{name}_high"]].to_numpy()
     if name == "median_log_ratio":
-        low, middle, high = np.exp(low), np.exp(middle), np.exp(high)
+        ends = np.exp(ends)
+    low, middle, high = ends.T
     return middle, np.array([middle - low, high - middle])
 
 
-def _shared_legend(figure: Figure, axis: Axes, place: str) -> None:
+def _shared_legend(figure, axis, place):
     """One legend for all panels, above them, with each label once."""
     handles, labels = axis.get_legend_handles_labels()
     unique = dict(zip(labels, handles, strict=True))
@@ -83,9 +82,15 @@ def plot_forest(effects: pd.DataFrame, tests: pd.DataFrame) -> Figure:
         middle, bars = _interval(effects, effect)
         for gate, colour in GATE_COLOURS.items():
             won = winners == gate
-            look = {"fmt": MARKERS[gate], "color": colour, "capsize": 2}
-            label = f"{gate} gate wins the median seed"
-            axis.errorbar(middle[won], rows[won], xerr=bars[:, won], label=label, **look)
+            axis.errorbar(
+                middle[won],
+                rows[won],
+                xerr=bars[:, won],
+                fmt=MARKERS[gate],
+                color=colour,
+                capsize=2,
+                label=f"{gate} gate wins the median seed",
+            )
         axis.axvline(1 if effect == "median_log_ratio" else 0, **ONE)
         axis.set_xlabel(title)
     axes[0, 0].set_xscale("log")
@@ -115,10 +120,15 @@ def plot_seed_by_seed(pairs: pd.DataFrame, seeds: int) -> Figure:
         known = group.dropna(subset="difference")
         for gate, colour in GATE_COLOURS.items():
             part = known[known["difference"].gt(0) == (gate == "exp")]
-            seed, difference = part["seed"], part["difference"]
-            axis.vlines(seed, 0, difference, color=colour, linewidth=0.8)
-            look = {"color": colour, "markersize": 2.8, "label": f"{gate} better"}
-            axis.plot(seed, difference, MARKERS[gate], **look)
+            axis.vlines(part["seed"], 0, part["difference"], color=colour, linewidth=0.8)
+            axis.plot(
+                part["seed"],
+                part["difference"],
+                MARKERS[gate],
+                color=colour,
+                markersize=2.8,
+                label=f"{gate} better",
+            )
         axis.axhline(0, color="0.3", linewidth=0.8)
         if len(known) == len(group):
             median, mean = known["difference"].median(), known["difference"].mean()
@@ -157,9 +167,7 @@ def plot_every_k(tests: pd.DataFrame) -> Figure:
     return figure
 
 
-def _plot_ratios(
-    axis: Axes, tests: pd.DataFrame, name: str, symbol: str, hue: str, shift: float
-) -> None:
+def _plot_ratios(axis, tests, name, symbol, hue, shift):
     """Median ratios with their intervals; filled: significant, open: not."""
     k = tests["k"].to_numpy() + shift
     sure = (tests["p_holm"] < LEVEL).to_numpy()
@@ -170,12 +178,18 @@ def _plot_ratios(
     axis.plot(k[sure], middle[sure], symbol, **look, label=f"{name}, p (Holm) < {LEVEL}")
 
 
-def _mark_incomplete(axis: Axes, tests: pd.DataFrame) -> str:
+def _mark_incomplete(axis, tests):
     """Put a cross at each k whose runs are not complete; returns how many k are, and on n seeds."""
     complete = tests["n"] == tests["needed"]
     missing = tests["k"][~complete]
-    look = {"color": "black", "markersize": 3, "transform": axis.get_xaxis_transform()}
-    axis.plot(missing, np.full(len(missing), 0.04), "x", **look)
+    axis.plot(
+        missing,
+        np.full(len(missing), 0.04),
+        "x",
+        color="black",
+        markersize=3,
+        transform=axis.get_xaxis_transform(),
+    )
     text = f"{complete.sum()} of {len(tests)} k"
     if complete.any():
         text += ", n = " + " or ".join(map(str, sorted(set(tests["n"][complete]))))
@@ -192,13 +206,28 @@ def plot_both_losses(tests: pd.DataFrame, means: pd.DataFrame) -> Figure:
         for loss, colour, marker in (("balanced", "black", "o"), ("mse", PURPLE, "D")):
             part = tests.query("lambda_ic == @lambda_ic and loss == @loss")
             middle, bars = _interval(part, "median_log_ratio")
-            look = {"color": colour, "capsize": 1.5, "linewidth": 0.8, "markersize": 3}
-            above.errorbar(part["k"], middle, bars, fmt=f"-{marker}", label=loss, **look)
+            above.errorbar(
+                part["k"],
+                middle,
+                bars,
+                fmt=f"-{marker}",
+                color=colour,
+                capsize=1.5,
+                linewidth=0.8,
+                markersize=3,
+                label=loss,
+            )
             for gate, (line, fill) in GATE_STYLES.items():
                 curve = means.query("lambda_ic == @lambda_ic and loss == @loss and gate == @gate")
-                look = {"marker": marker, "linestyle": line, "color": colour}
-                look |= filled(colour, fill)
-                below.plot(curve["k"], curve["median"], **look, label=f"{loss}, {gate}")
+                below.plot(
+                    curve["k"],
+                    curve["median"],
+                    marker=marker,
+                    linestyle=line,
+                    color=colour,
+                    label=f"{loss}, {gate}",
+                    **filled(colour, fill),
+                )
         above.axhline(1, **ONE)
         above.set_title(_penalty(lambda_ic))
         below.set_xlabel(STIFFNESS)
@@ -223,14 +252,18 @@ def plot_basins(case: pd.DataFrame, curves: pd.DataFrame, spec: RunSpec) -> Figu
         basin = basins[key]
         left.plot(curves.index, angle, color=hues[basin], linewidth=0.6, label=basin)
     reference = np.interp(curves.index, spec.reference.t, spec.reference.q[1])
-    look = {"color": "black", "linewidth": 1, "linestyle": "--", "label": "reference"}
-    left.plot(curves.index, reference, **look)
+    left.plot(curves.index, reference, "--", color="black", linewidth=1, label="reference")
     title = f"linear gate, $k={spec.k:g}$, $\\lambda_{{IC}}={spec.lambda_ic:g}$: every seed"
     left.set(xlabel="time $t$ [s]", ylabel="angle $θ$ [rad]", ylim=(-0.65, 0.9), title=title)
     _shared_legend(figure, left, "left")
     for gate, part in case.groupby("gate"):
-        look = {"color": GATE_COLOURS[gate], "label": gate}
-        right.plot(part["residual_mean"], part["rel_l2_u"], MARKERS[gate], **look)
+        right.plot(
+            part["residual_mean"],
+            part["rel_l2_u"],
+            MARKERS[gate],
+            color=GATE_COLOURS[gate],
+            label=gate,
+        )
     right.set(xscale="log", yscale="log", ylabel=METRICS["rel_l2_u"])
     right.set_xlabel("mean residual [m/s², rad/s²]")
     _plain_ticks(right.xaxis)

@@ -16,17 +16,19 @@ from pinnlib.analysis.paired import (
 
 WORDS = {0: "zero", 20: "twenty", 50: "fifty", 60: "sixty"}  # a LaTeX macro has letters only
 WORDS |= {"max_ae_u": "max_ae", "rel_l2_u": "rel_ltwo"}
-QUOTED = ["winner", "n", "mean_exp", "mean_linear", "frac_win", "p_raw", "p_holm", "p_one_sided"]
-QUOTED += ["hodges_lehmann", "rank_biserial", "median_ratio", "seeds_to_lose"]
+VERDICT = ["winner", "n", "mean_exp", "mean_linear", "frac_win", "p_raw", "p_holm", "p_one_sided"]
+VERDICT += ["hodges_lehmann", "rank_biserial", "median_ratio", "seeds_to_lose"]
 FORMATS = {"mean_exp": "{:.3f}", "mean_linear": "{:.3f}", "frac_win": "{:.2f}"}
-FORMATS |= dict.fromkeys(["p_raw", "p_holm", "p_one_sided", "p_holm_worst"], "{:.1e}")
+P_VALUES = ["p_raw", "p_holm", "p_holm_published", "p_holm_worst", "p_one_sided"]
+FORMATS |= dict.fromkeys(P_VALUES, "{:.1e}")
 
 
 def format_columns(table: pd.DataFrame, formats: dict[str, str] = FORMATS) -> pd.DataFrame:
     """A copy with the columns named in `formats` as text, empty where a number is NaN."""
     columns = {}
     for name in table.columns.intersection(list(formats)):
-        columns[name] = table[name].map(formats[name].format, na_action="ignore").fillna("")
+        texts = table[name].map(formats[name].format, na_action="ignore")
+        columns[name] = texts.fillna("")
     return table.assign(**columns)
 
 
@@ -48,8 +50,11 @@ def mean_overview(means: pd.DataFrame) -> pd.DataFrame:
         if cell.complete:
             text = f"{cell.mean:.3g} ± {cell.half_width:.2g}; {cell.median:.3g}"
         texts.append(text)
-    index = ["loss", "lambda_ic", "model", "k"]
-    return means.assign(text=texts).pivot(index=index, columns=["metric", "gate"], values="text")
+    return means.assign(text=texts).pivot(
+        index=["loss", "lambda_ic", "model", "k"],
+        columns=["metric", "gate"],
+        values="text",
+    )
 
 
 def incomplete_cells(means: pd.DataFrame) -> pd.DataFrame:
@@ -74,7 +79,8 @@ def difference_quartiles(pairs: pd.DataFrame) -> pd.DataFrame:
     better = pairs.assign(exp_better=pairs["difference"] > 0)
     groups = better.groupby(["lambda_ic", "k", "metric"])
     table = groups["difference"].describe(percentiles=[0.25, 0.5, 0.75]).round(4)
-    return table.assign(count=table["count"].astype(int), exp_better=groups["exp_better"].sum())
+    table["count"] = table["count"].astype(int)
+    return table.assign(exp_better=groups["exp_better"].sum())
 
 
 def winner_overview(every_k: pd.DataFrame) -> pd.DataFrame:
@@ -95,8 +101,8 @@ def smallest_p(every_k: pd.DataFrame) -> pd.DataFrame:
 def gate_sensitivity(every_k: pd.DataFrame) -> pd.DataFrame:
     """Per setting and metric: median and maximum over k of the size of the median log-ratio."""
     sizes = every_k.assign(size=every_k["median_log_ratio"].abs())
-    table = sizes.groupby([*SETTING, "metric"])["size"].agg(["size", "count", "median", "max"])
-    table = table.rename(columns={"size": "k_needed", "count": "k_there"})
+    groups = sizes.groupby([*SETTING, "metric"])["size"]
+    table = groups.agg(k_needed="size", k_there="count", median="median", max="max")
     return format_columns(table, {"median": "{:.3f}", "max": "{:.3f}"})
 
 
@@ -110,16 +116,17 @@ def crossover_numbers(crossovers: pd.DataFrame) -> dict[str, int]:
     return numbers
 
 
-def quoted_tests(
+def verdict_numbers(
     tests: pd.DataFrame, effects: pd.DataFrame, sensitivity: pd.DataFrame
 ) -> dict[str, float | str]:
     """The tests, value by value, for the text: "lambda_fifty_k_twenty_max_ae_p_holm" and so on."""
     sizes = effects.drop(columns=["n", "needed"])
-    table = tests.merge(sizes, on=TEST).merge(sensitivity[[*TEST, "seeds_to_lose"]], on=TEST)
+    table = tests.merge(sizes, on=TEST)
+    table = table.merge(sensitivity[[*TEST, "seeds_to_lose"]], on=TEST)
     table["median_ratio"] = np.exp(table["median_log_ratio"])
     numbers = {}
     for row in table.to_dict("records"):
         words = WORDS[row["lambda_ic"]], WORDS[row["k"]], WORDS[row["metric"]]
         prefix = "lambda_{}_k_{}_{}".format(*words)
-        numbers |= {f"{prefix}_{name}": row[name] for name in QUOTED}
+        numbers |= {f"{prefix}_{name}": row[name] for name in VERDICT}
     return numbers

@@ -32,22 +32,33 @@ def small_motions(specs: Specs) -> pd.DataFrame:
         r, theta = spec.reference.q
         omega_r = np.sqrt(k / system.m)
         omega_theta = np.sqrt(system.g / (system.L0 + system.m * system.g / k))
-        ratio = omega_r / omega_theta
-        rows.append([k, omega_r, omega_theta, ratio, r.max(), np.abs(theta).max()])
-    columns = ["k", "omega_r", "omega_theta", "ratio", "r_max", "theta_max"]
-    return pd.DataFrame(rows, columns=columns)
+        rows.append(
+            {
+                "k": k,
+                "omega_r": omega_r,
+                "omega_theta": omega_theta,
+                "ratio": omega_r / omega_theta,
+                "r_max": r.max(),
+                "theta_max": np.abs(theta).max(),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def largest_values(specs: Specs) -> pd.DataFrame:
     """Largest coordinates and velocities and the width of the path, one column per k."""
     values = {}
     for k, spec in specs.items():
-        q, v = spec.reference.q, spec.reference.v
-        width = np.ptp(q[0] * np.sin(q[1]))
-        values[k] = [*np.abs(q).max(axis=1), *np.abs(v).max(axis=1), width]
-    names = ["largest r [m]", "largest |theta| [rad]"]
-    names += ["largest r_t [m/s]", "largest theta_t [rad/s]", "width of the path [m]"]
-    return pd.DataFrame(values, index=names).rename_axis(columns="k")
+        r, theta = spec.reference.q
+        r_t, theta_t = spec.reference.v
+        values[k] = {
+            "largest r [m]": r.max(),
+            "largest |theta| [rad]": np.abs(theta).max(),
+            "largest r_t [m/s]": np.abs(r_t).max(),
+            "largest theta_t [rad/s]": np.abs(theta_t).max(),
+            "width of the path [m]": np.ptp(r * np.sin(theta)),
+        }
+    return pd.DataFrame(values).rename_axis(columns="k")
 
 
 def trajectory_table(specs: Specs, every: int) -> pd.DataFrame:
@@ -62,7 +73,7 @@ def trajectory_table(specs: Specs, every: int) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _solve(spec: RunSpec, horizon: float, **options: float) -> Reference:
+def _solve(spec, horizon, **options):
     start = spec.initial_position, spec.initial_velocity
     return reference_solution(spec.system_object, *start, horizon, **options)
 
@@ -76,8 +87,10 @@ def long_solutions(specs: Specs, horizon: float, step: float) -> dict[float, Ref
 def power_spectrum(signal: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
     """(ω, share): one-sided spectrum, mean removed, Hann window; the shares sum to 1."""
     window = np.hanning(len(signal))
-    power = np.abs(np.fft.rfft((signal - np.mean(signal)) * window)) ** 2
-    return 2 * np.pi * np.fft.rfftfreq(len(signal), step), power / power.sum()
+    amplitudes = np.fft.rfft((signal - np.mean(signal)) * window)
+    power = np.abs(amplitudes) ** 2
+    omega = 2 * np.pi * np.fft.rfftfreq(len(signal), step)
+    return omega, power / power.sum()
 
 
 def motion_frequencies(specs: Specs, longer: Solutions, step: float, top: float) -> pd.DataFrame:
@@ -167,13 +180,20 @@ def plot_spectra(specs: Specs, longer: Solutions, step: float, start: np.ndarray
     figure, axes = panels(len(specs), 1, height=0.45 + 0.85 * len(specs), sharex=True, sharey=True)
     for axis, (k, spec) in zip(axes[:, 0], specs.items(), strict=True):
         r, theta = longer[k].q
-        axis.semilogy(*power_spectrum(r, step), "-", color=BLUE, label="$r$", linewidth=0.9)
-        look = {"color": ORANGE, "label": r"$\theta$", "linewidth": 0.9}
-        axis.semilogy(*power_spectrum(theta, step), "--", **look)
+        axis.semilogy(*power_spectrum(r, step), "-", color=BLUE, linewidth=0.9, label="$r$")
+        axis.semilogy(
+            *power_spectrum(theta, step), "--", color=ORANGE, linewidth=0.9, label=r"$\theta$"
+        )
         axis.axvline(np.sqrt(k / spec.system_object.m), **DOTTED)
         axis.axvspan(start.max(), 30, color="0.93", zorder=0)
-        ticks = {"lineoffsets": 0.95, "linelengths": 0.1, "linewidths": 0.6, "colors": "0.3"}
-        axis.eventplot(start, transform=axis.get_xaxis_transform(), **ticks)
+        axis.eventplot(
+            start,
+            lineoffsets=0.95,
+            linelengths=0.1,
+            linewidths=0.6,
+            colors="0.3",
+            transform=axis.get_xaxis_transform(),
+        )
         axis.set(ylabel=f"$k={k:g}$", xlim=(0, 30), ylim=(1e-12, 10), yticks=[1e-10, 1e-5, 1])
     axes[-1, 0].set_xlabel(r"angular frequency $\omega$ [rad/s]")
     figure.supylabel("share of the power", fontsize=7.5)
@@ -192,11 +212,21 @@ def plot_power_above(frequencies: pd.DataFrame, top: float, resonant: float) -> 
     }
     ks = frequencies["k"]
     for column, (line, colour, fill, label) in curves.items():
-        look = {"color": colour, "markerfacecolor": fill, "label": label}
-        axis.semilogy(ks, frequencies[column], line, **look)
+        axis.semilogy(
+            ks,
+            frequencies[column],
+            line,
+            color=colour,
+            markerfacecolor=fill,
+            label=label,
+        )
     axis.axvline(resonant, **DOTTED)
-    place = {"xycoords": ("data", "axes fraction"), "fontsize": 6.5}
-    axis.annotate(" 1:2 resonance", (resonant, 0.04), **place)
+    axis.annotate(
+        " 1:2 resonance",
+        (resonant, 0.04),
+        xycoords=("data", "axes fraction"),
+        fontsize=6.5,
+    )
     axis.set(xlabel=STIFFNESS, ylabel=f"power above {top:g} rad/s (share)", xticks=ks)
     figure.legend(loc="outside right center")
     return figure
@@ -212,9 +242,15 @@ def plot_accuracy(table: pd.DataFrame, resonant: float) -> Figure:
     }
     for axis, (column, label) in zip(axes[0], labels.items(), strict=True):
         for (rtol, rows), marker in zip(table.groupby("rtol", sort=False), "os^D", strict=False):
-            look = {"color": colours[rtol], "linewidth": 2 if rtol == RTOL else 0.9}
             values = rows[column].where(rows[column] > 0)  # the last differs from itself by 0
-            axis.semilogy(rows["k"], values, marker + "-", label=f"rtol {rtol:.0e}", **look)
+            axis.semilogy(
+                rows["k"],
+                values,
+                marker + "-",
+                color=colours[rtol],
+                linewidth=2 if rtol == RTOL else 0.9,
+                label=f"rtol {rtol:.0e}",
+            )
         axis.axvline(resonant, **DOTTED)
         axis.set(xlabel=STIFFNESS, xticks=table["k"].unique()[::2], ylabel=label)
     figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside upper center", ncols=4)

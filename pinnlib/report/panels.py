@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pinnlib.analysis.paired import FEWEST, summary_table
@@ -112,9 +111,13 @@ def plot_error_vs_k(
     longest = max(len(f"{model}, {gate}") for model, gate in looks)
     columns = max(1, min(len(gates), int(width / (0.45 + 0.05 * longest))))  # of the legend
     lines = len(looks) / columns + len(counts) + len(notes)
-    heights = (0.55 * width, 0.11 * len(counts))  # inches of the curves and of the seed counts
-    options = {"height": 0.55 * width + 0.6 + 0.125 * lines, "height_ratios": heights}
-    figure, ((axes,), (below,)) = panels(2, 1, width, **options)
+    figure, ((axes,), (below,)) = panels(
+        2,
+        1,
+        width,
+        height=0.55 * width + 0.6 + 0.125 * lines,
+        height_ratios=(0.55 * width, 0.11 * len(counts)),  # inches: the curves, the seed counts
+    )
     figure.get_layout_engine().set(hspace=0, h_pad=0.02)
 
     ks = np.sort(table["k"].unique())
@@ -127,22 +130,28 @@ def plot_error_vs_k(
         _plot_curve(axes, f"{model}, {gate}", cells, crosses[["k", metric]], look, shift)
 
     mean, half = table["mean"], table["half_width"].fillna(0)
-    log_axis(axes, np.concatenate([mean + half, np.maximum(mean - half, mean / 3), single[metric]]))
+    lowest = np.maximum(mean - half, mean / 3)
+    log_axis(axes, np.concatenate([mean + half, lowest, single[metric]]))
     limits = ks[0] - 0.55 * spacing, ks[-1] + 0.55 * spacing
     every = 1 if len(ks) < 9 else 2
     axes.set_xticks(ks, [f"{k:g}" if i % every == 0 else "" for i, k in enumerate(ks)])
     label = METRICS.get(metric, metric.replace("_", " "))
     axes.set(xlim=limits, xlabel=STIFFNESS, ylabel=label)
     title = rf"$\lambda_\mathrm{{IC}}={runs['lambda_ic'].iloc[0]:g}$; mean ± 95% interval"
-    place = {"loc": "outside upper center", "ncols": columns, "columnspacing": 2.5}
-    figure.legend(*axes.get_legend_handles_labels(), title=title, **place)
+    figure.legend(
+        *axes.get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=columns,
+        columnspacing=2.5,
+        title=title,
+    )
     _plot_counts(below, counts)
     below.set_xlim(limits)
     add_notes(figure, notes)
     return figure
 
 
-def _validate_runs(runs: pd.DataFrame, gates: Sequence[str]) -> None:
+def _validate_runs(runs, gates):
     for setting in ("lambda_ic", "loss", "steps"):
         values = sorted(set(runs[setting]))
         validate(setting, values, len(values) == 1, "one and the same for all runs of a panel")
@@ -151,22 +160,33 @@ def _validate_runs(runs: pd.DataFrame, gates: Sequence[str]) -> None:
     validate("gates", list(gates), set(gates) <= set(known), allowed)
 
 
-def _plot_curve(
-    axes: Axes, name: str, cells: pd.DataFrame, single: pd.DataFrame, look: dict, shift: float
-) -> None:
+def _plot_curve(axes, name, cells, single, look, shift):
     """One curve: means with their intervals, and single runs (k, error) as crosses."""
     has_mean = cells["mean"].notna().any()
-    bars = {"elinewidth": 0.8, "capsize": 1.5, "capthick": 0.8}
-    bars["label"] = name if has_mean else "_no mean"
-    axes.errorbar(cells["k"] + shift, cells["mean"], cells["half_width"], **look, **bars)
-    cross = "+" if look["markerfacecolor"] == "white" else "x"
-    small = {"color": look["color"], "markersize": 2.6, "markeredgewidth": 0.5, "alpha": 0.7}
-    small["label"] = "_runs" if has_mean or single.empty else f"{name}: single runs"
+    axes.errorbar(
+        cells["k"] + shift,
+        cells["mean"],
+        cells["half_width"],
+        elinewidth=0.8,
+        capsize=1.5,
+        capthick=0.8,
+        label=name if has_mean else "_no mean",
+        **look,
+    )
     k, errors = single.to_numpy().T
-    axes.plot(k + shift, errors, cross, **small)
+    axes.plot(
+        k + shift,
+        errors,
+        "+" if look["markerfacecolor"] == "white" else "x",
+        color=look["color"],
+        markersize=2.6,
+        markeredgewidth=0.5,
+        alpha=0.7,
+        label="_runs" if has_mean or single.empty else f"{name}: single runs",
+    )
 
 
-def _seed_counts(table: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
+def _seed_counts(table, models):
     """Seeds per point, row × k: one row per model, or per curve where its gates differ.
 
     A cell without a mean is "–".
@@ -183,7 +203,7 @@ def _seed_counts(table: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows).T.fillna("")
 
 
-def _plot_counts(axes: Axes, counts: pd.DataFrame) -> None:
+def _plot_counts(axes, counts):
     """The seed counts as rows of text under the points."""
     for row, (_, numbers) in enumerate(counts.iterrows()):
         for k, number in numbers.items():
@@ -195,7 +215,7 @@ def _plot_counts(axes: Axes, counts: pd.DataFrame) -> None:
     axes.grid(False)
 
 
-def _notes(table: pd.DataFrame) -> list[str]:
+def _notes(table):
     """The small print: which cells lack runs, and whether there are too few seeds."""
     notes = []
     lacking = describe_incomplete(table)
@@ -226,7 +246,8 @@ def describe_incomplete(table: pd.DataFrame, most: int = 4) -> str:
     """
     curves = {}  # description: curves
     for (model, gate), cells in table.groupby(["model", "gate"], sort=False):
-        block = cells[COUNTS].ne(cells[COUNTS].shift()).any(axis=1).cumsum()
+        counts = cells[COUNTS]
+        block = counts.ne(counts.shift()).any(axis=1).cumsum()  # neighbours with equal counts
         lacking = cells[cells["ok"] < cells["needed"]]
         parts = [_describe_cells(part) for _, part in lacking.groupby(block)]
         if len(parts) > most:
@@ -236,7 +257,7 @@ def describe_incomplete(table: pd.DataFrame, most: int = 4) -> str:
     return "; ".join(f"{' & '.join(names)} k={text}" for text, names in curves.items())
 
 
-def _describe_cells(cells: pd.DataFrame, summed: bool = False) -> str:
+def _describe_cells(cells, summed=False):
     counts, scope = cells[COUNTS].iloc[0], ""
     where = f"{cells['k'].iloc[0]:g}"
     if len(cells) > 1:

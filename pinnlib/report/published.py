@@ -40,7 +40,11 @@ def beside_published(tests: pd.DataFrame) -> pd.DataFrame:
 def agreement(beside: pd.DataFrame) -> pd.DataFrame:
     """Per check: tests that agree with the published table, that differ, and that are open."""
     checks = beside[CHECKS]
-    counts = {"agree": checks.sum(), "differ": (~checks).sum(), "open": checks.isna().sum()}
+    counts = {
+        "agree": checks.sum(),
+        "differ": (~checks).sum(),
+        "open": checks.isna().sum(),
+    }
     return pd.DataFrame(counts).astype(int)
 
 
@@ -61,25 +65,3 @@ def agreement_sentence(loss: str, beside: pd.DataFrame) -> str:
         f"With the loss of {loss}, {same} of {len(known)} complete tests "
         "have the published winner and significance."
     )
-
-
-def verdict_comparison(beside: pd.DataFrame) -> pd.DataFrame:
-    """Winner and p of each test, ours and published, as text; "<" marks a published bound."""
-    columns = ["lambda_ic", "k", "metric", "winner", "winner_published", "same_winner"]
-    view = beside[columns].copy()
-    bound = beside["p_holm_is_bound"].map({True: "<", False: ""})
-    view["p_holm"] = beside["p_holm"].map("{:.1e}".format)
-    view["p_published"] = bound + beside["p_holm_published"].map("{:.1e}".format)
-    return view.join(beside[["same_significance", "frac_win", "frac_win_published"]]).round(2)
-
-
-def mean_comparison(beside: pd.DataFrame) -> pd.DataFrame:
-    """Our means with their bootstrap interval, and the published means, as text."""
-    view = beside[["lambda_ic", "k", "metric"]].copy()
-    for mean in MEANS:
-        low, high = (beside[f"{mean}_{end}"].map("{:.3f}".format) for end in ("low", "high"))
-        view[mean] = beside[mean].map("{:.3f}".format)
-        view[f"{mean} 95%"] = low + " to " + high
-        view[f"{mean} published"] = beside[f"{mean}_published"]
-        view[f"{mean} inside"] = beside[f"{mean}_inside"]
-    return view
