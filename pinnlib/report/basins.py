@@ -1,44 +1,40 @@
-"""Where seeds end: cells whose errors scatter, the basins of one cell, and plain networks beside a pendulum that stands still."""
+"""Which solution a seed converges to (notebook 03).
+
+Cells with scattered errors, the basins of one cell, and plain networks beside standing still.
+"""
 
 import numpy as np
 import pandas as pd
 
 from pinnlib.analysis.paired import CELL
 from pinnlib.metrics import error_metrics
-from pinnlib.runs.record import result_of
+from pinnlib.runs.record import Records, result_of
 from pinnlib.spec import RunSpec
 
-LIMITS = {
-    "near": 0.15,
-    "wrong": 0.4,
-}  # ReL2E below which a seed is in a basin; beyond the last it is lost
-TURNED = 3.0  # rad: an error of the angle, which is wrapped, that is half a turn
+LIMITS = {"near": 0.15, "wrong": 0.4}  # largest ReL2E of a basin; beyond the last a seed is lost
+BASINS = (*LIMITS, "lost")
+TURNED = 3.0  # rad: an error of the wrapped angle that is half a turn
 ODD = np.log(2)  # a cell is odd if the logarithms of its errors scatter by more
 
 
-def spreads(runs, means):
-    """Per complete cell (as `stats.summary` tells): seeds, and the standard deviation of log ReL2E over them."""
+def error_spreads(runs: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
+    """Per complete cell of `means`: seeds, and the standard deviation of log ReL2E over them."""
+    complete = means[means["complete"] & (means["metric"] == "rel_l2_u")]
     ok = runs[runs["status"] == "ok"]
-    whole = means[means["complete"] & (means["metric"] == "rel_l2_u")].set_index(CELL).index
-    return (
-        np.log(ok["rel_l2_u"])
-        .groupby([ok[name] for name in CELL])
-        .agg(["size", "std"])
-        .set_axis(["n", "spread"], axis=1)
-        .loc[whole]
-    )
+    logs = ok.assign(log_error=np.log(ok["rel_l2_u"]))
+    table = logs.groupby(CELL)["log_error"].agg(n="size", spread="std")
+    return table.loc[complete.set_index(CELL).index]
 
 
-def sorted_into(runs):
-    """The finished runs of a cell with their `basin`: near the reference, on the wrong trajectory, or lost."""
+def assign_basins(runs: pd.DataFrame) -> pd.DataFrame:
+    """The finished runs with a column `basin`: near the reference, wrong trajectory, or lost."""
     ok = runs[runs["status"] == "ok"]
-    return ok.assign(
-        basin=np.select([ok["rel_l2_u"] < limit for limit in LIMITS.values()], list(LIMITS), "lost")
-    )
+    below = [ok["rel_l2_u"] < limit for limit in LIMITS.values()]
+    return ok.assign(basin=np.select(below, list(LIMITS), "lost"))
 
 
-def basins(case):
-    """Per gate and basin: seeds, smallest and largest error, median residual and initial angular velocity."""
+def basin_table(case: pd.DataFrame) -> pd.DataFrame:
+    """Per gate and basin: seeds, smallest and largest error, median residual and θ'(0)."""
     return case.groupby(["gate", "basin"]).agg(
         n=("seed", "size"),
         least=("rel_l2_u", "min"),
@@ -48,72 +44,88 @@ def basins(case):
     )
 
 
-def quoted(cell):
-    """Name → value for the text: seeds and median residual in every basin of the runs of a cell; NaN where a run is not ok, or nobody has a residual."""
-    case = sorted_into(cell)
-    places = [(gate, basin) for gate in ("exp", "linear") for basin in (*LIMITS, "lost")]
-    table = basins(case if len(case) == len(cell) else case[:0]).reindex(places)[["n", "residual"]]
-    if len(case) == len(cell) > 0:
-        table["n"] = table["n"].fillna(0).astype(int)
-    return {
-        f"basin_{gate}_{basin}_{name}": value
-        for (gate, basin), row in table.iterrows()
-        for name, value in row.items()
-    }
+def basin_numbers(cell: pd.DataFrame) -> dict[str, float]:
+    """Seeds and median residual of every basin; all NaN where a run of the cell is not ok."""
+    case = assign_basins(cell)
+    complete = len(cell) > 0 and len(case) == len(cell)
+    table = basin_table(case if complete else case[:0])
+    numbers = {}
+    for gate in ("exp", "linear"):
+        for basin in BASINS:
+            n, residual = 0.0 if complete else np.nan, np.nan
+            if (gate, basin) in table.index:
+                n, residual = table.loc[(gate, basin), ["n", "residual"]]
+            numbers[f"basin_{gate}_{basin}_n"] = n
+            numbers[f"basin_{gate}_{basin}_residual"] = residual
+    return numbers
 
 
-def angles(case, records, times):
-    """θ at the times (rows), a column per run, named by its key."""
-    return pd.DataFrame(
-        {key: result_of(records[key]).predict(times)["theta"].to_numpy() for key in case["key"]},
-        index=times,
-    )
+def angles(case: pd.DataFrame, records: Records, times: np.ndarray) -> pd.DataFrame:
+    """θ at the times (rows), one column per run, named by its key."""
+    curves = {}
+    for key in case["key"]:
+        curves[key] = result_of(records[key]).predict(times)["theta"].to_numpy()
+    return pd.DataFrame(curves, index=times)
 
 
-def apart_and_away(curves, reference):
-    """(how far curves (points, runs) are from their mean, how far that is from the reference), root mean square; NaN without a curve."""
-    if not curves.shape[1]:
+def spread_and_offset(curves: pd.DataFrame, reference: np.ndarray) -> tuple[float, float]:
+    """RMS distance of the curves from their mean, and of that mean from the reference.
+
+    `curves` is (points, runs); both are NaN if it has no runs.
+    """
+    if curves.shape[1] == 0:
         return np.nan, np.nan
     middle = curves.mean(axis=1)
-    return float(np.sqrt(np.mean(curves.sub(middle, axis=0).to_numpy() ** 2))), float(
-        np.sqrt(np.mean((middle - reference) ** 2))
-    )
+    spread = np.sqrt(np.mean(curves.sub(middle, axis=0).to_numpy() ** 2))
+    offset = np.sqrt(np.mean((middle - reference) ** 2))
+    return float(spread), float(offset)
 
 
-def gaps(case):
-    """Difference of the gates' mean errors, linear − exp: over `all` seeds, and over those `near` the reference."""
+def mean_gaps(case: pd.DataFrame) -> dict[str, float]:
+    """Gap of the gates' mean errors, linear − exp, over all seeds and near the reference."""
+    gaps = {}
     parts = {"all": case, "near": case[case["basin"] == "near"]}
-    means = {
-        name: part.groupby("gate")["rel_l2_u"].mean().reindex(["exp", "linear"])
-        for name, part in parts.items()
-    }
-    return {name: float(by_gate["linear"] - by_gate["exp"]) for name, by_gate in means.items()}
+    for name, part in parts.items():
+        means = part.groupby("gate")["rel_l2_u"].mean().reindex(["exp", "linear"])
+        gaps[name] = float(means["linear"] - means["exp"])
+    return gaps
 
 
-def standing_still(k):
+def standing_still_error(k: float) -> float:
     """ReL2E of a pendulum that stands still: r at its mean over time, θ = 0."""
     spec = RunSpec(k=k)
-    q = np.array(
-        [
-            np.full_like(spec.reference.t, spec.reference.q[0].mean()),
-            np.zeros_like(spec.reference.t),
-        ]
-    )
-    return error_metrics(spec.system_object, q, spec.reference.q)["rel_l2_u"]
+    still = np.zeros_like(spec.reference.q)
+    still[0] = spec.reference.q[0].mean()
+    return error_metrics(spec.system_object, still, spec.reference.q)["rel_l2_u"]
 
 
-def networks(runs):
-    """Per λ, k and gate: runs there and needed, median error, runs that turned over (both NaN where a run is not ok), and the error of standing still."""
-    cells = runs.assign(ok=runs["status"] == "ok", turned=runs["max_ae_theta"] > TURNED).groupby(
-        ["lambda_ic", "k", "gate"]
-    )
-    table = cells.agg(
+def plain_networks(runs: pd.DataFrame) -> pd.DataFrame:
+    """Per λ, k and gate: runs done and needed, median error, runs that turned over.
+
+    The last two are NaN where a run is not ok. Beside them: the error of standing still.
+    """
+    frame = runs.assign(ok=runs["status"] == "ok", turned=runs["max_ae_theta"] > TURNED)
+    table = frame.groupby(["lambda_ic", "k", "gate"]).agg(
         n=("ok", "sum"),
         needed=("ok", "size"),
         error=("rel_l2_u", "median"),
         turned=("turned", "sum"),
     )
-    still = {k: standing_still(k) for k in runs["k"].unique()}
+    still = {k: standing_still_error(k) for k in runs["k"].unique()}
     table["standing_still"] = table.index.get_level_values("k").map(still).astype(float)
-    table[["error", "turned"]] = table[["error", "turned"]].where(table["n"] == table["needed"])
+    complete = table["n"] == table["needed"]
+    table[["error", "turned"]] = table[["error", "turned"]].where(complete)
     return table
+
+
+def network_numbers(networks: pd.DataFrame) -> dict[str, float | str]:
+    """Per gate: median error over that of standing still, and runs turned over; or "open"."""
+    numbers = {}
+    for gate, part in networks.groupby("gate"):
+        share = part["error"] / part["standing_still"]
+        values = {"over_still_low": share.min(), "over_still_high": share.max()}
+        values["turned"] = f"{part['turned'].sum():.0f} of {part['n'].sum()}"
+        if part["error"].isna().any():
+            values = dict.fromkeys(values, "open")
+        numbers |= {f"baseline_{gate}_{name}": value for name, value in values.items()}
+    return numbers

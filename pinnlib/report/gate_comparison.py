@@ -1,19 +1,24 @@
-"""Pictures of one gate against the other: effect sizes, seed by seed, at every stiffness, under either loss, and where the seeds of a cell end."""
+"""Figures of one gate against the other (notebook 03).
 
-import textwrap
+Effect sizes, seed by seed, at every stiffness, under both losses, and the basins of a cell.
+"""
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from pinnlib.analysis.paired import LEVEL
-from pinnlib.report.basins import LIMITS
+from pinnlib.report.basins import BASINS
+from pinnlib.report.panels import add_notes, wrap_notes
+from pinnlib.spec import RunSpec
 from pinnlib.style.figures import (
     BROWN,
+    FULL,
     GATE_COLOURS,
     GATE_STYLES,
     GREEN,
     METRICS,
-    NOTE,
     ONE,
     PURPLE,
     STIFFNESS,
@@ -24,92 +29,97 @@ from pinnlib.style.figures import (
 from pinnlib.style.latex import NAMES
 
 MARKERS = {"exp": "o", "linear": "s"}
-RATIO = ["median_log_ratio_low", "median_log_ratio", "median_log_ratio_high"]
-SETTINGS = [
-    ("balanced", "adaptive"),
-    ("balanced", "fixed"),
-    ("balanced", "baseline"),
-    ("mse", "adaptive"),
-]
+EFFECTS = {  # labels of `plot_forest`
+    "median_log_ratio": "median ratio\nlinear / exp",
+    "rank_biserial": "rank-biserial\ncorrelation",
+    "hodges_lehmann": "Hodges–Lehmann difference\nlinear − exp [units of the metric]",
+}
+SETTINGS = [("balanced", "adaptive"), ("balanced", "fixed"), ("balanced", "baseline")]
+SETTINGS += [("mse", "adaptive")]
 
 
-def _plain(axis):
+def _plain_ticks(axis):
     """Ticks of a logarithmic axis as plain numbers."""
-    axis.set(
-        major_locator=LogLocator(subs=(1, 2, 5)),
-        minor_locator=NullLocator(),
-        major_formatter="{x:g}",
-    )
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter("{x:g}")
 
 
-def _test(row):
-    return f"$\\lambda_{{IC}}$ = {row.lambda_ic:g}, k = {row.k:g}, {NAMES[row.metric]}"
+def _penalty(lambda_ic):
+    return f"$\\lambda_{{IC}}$ = {lambda_ic:g}"
 
 
-def forest(effects, tests):
-    """Three effect sizes with their paired bootstrap 95% intervals, a line per test, in the colour of the gate that wins the median seed."""
-    titles = {
-        "median_log_ratio": "median ratio\nlinear / exp",
-        "rank_biserial": "rank-biserial\ncorrelation",
-    }
-    titles["hodges_lehmann"] = "Hodges–Lehmann difference\nlinear − exp [units of the metric]"
-    names, gates = (
-        [_test(row) for row in effects.itertuples()],
-        tests["winner"].where(tests["winner"].isin(list(GATE_COLOURS)), "exp"),
-    )
+def _test_names(tests):
+    return [f"{_penalty(t.lambda_ic)}, k = {t.k:g}, {NAMES[t.metric]}" for t in tests.itertuples()]
+
+
+def _interval(table, name):
+    """An estimate (tests,) and the lengths (2, tests) of its bars; a log-ratio becomes a ratio."""
+    ends = table[[f"{name}_low", name, f"{name}_high"]].to_numpy()
+    if name == "median_log_ratio":
+        ends = np.exp(ends)
+    low, middle, high = ends.T
+    return middle, np.array([middle - low, high - middle])
+
+
+def _shared_legend(figure, axis, place):
+    """One legend for all panels, above them, with each label once."""
+    handles, labels = axis.get_legend_handles_labels()
+    unique = dict(zip(labels, handles, strict=True))
+    figure.legend(unique.values(), unique, loc=f"outside upper {place}", ncols=4)
+
+
+def plot_forest(effects: pd.DataFrame, tests: pd.DataFrame) -> Figure:
+    """Three effect sizes with paired bootstrap 95% intervals, one line per test.
+
+    Colour and marker are those of the gate that wins the median seed.
+    """
+    names = _test_names(effects)
+    rows = np.arange(len(names))
+    winners = tests["winner"].where(tests["winner"].isin(list(GATE_COLOURS)), "exp").to_numpy()
     figure, axes = panels(1, 3, height=2.4, sharey=True)
-    for axis, (name, title) in zip(axes.flat, titles.items()):
-        ratio = name == "median_log_ratio"
-        for y, ends in enumerate(effects[[f"{name}_low", name, f"{name}_high"]].to_numpy()):
-            low, middle, high = np.exp(ends) if ratio else ends
+    for axis, (effect, title) in zip(axes[0], EFFECTS.items(), strict=True):
+        middle, bars = _interval(effects, effect)
+        for gate, colour in GATE_COLOURS.items():
+            won = winners == gate
             axis.errorbar(
-                middle,
-                y,
-                xerr=[[middle - low], [high - middle]],
-                fmt=MARKERS[gates[y]],
-                color=GATE_COLOURS[gates[y]],
+                middle[won],
+                rows[won],
+                xerr=bars[:, won],
+                fmt=MARKERS[gate],
+                color=colour,
                 capsize=2,
+                label=f"{gate} gate wins the median seed",
             )
-        axis.axvline(1 if ratio else 0, **ONE)
-        axis.set(
-            xlabel=title,
-            xscale="log" if ratio else "linear",
-            ylim=(len(names) - 0.5, -0.5),
-            yticks=range(len(names)),
-            yticklabels=names,
-        )
-    _plain(axes[0, 0].xaxis)
-    axes[0, 1].set(xlim=(-1.15, 1.15))
-    handles = [
-        axes[0, 0].plot([], [], MARKERS[gate], color=c, label=f"{gate} gate wins the median seed")[
-            0
-        ]
-        for gate, c in GATE_COLOURS.items()
-    ]
-    figure.legend(handles=handles, loc="outside upper right", ncols=2)
-    open_ = [f"{name} ({note})" for name, note in zip(names, tests["note"]) if note]
-    note = (
-        "Not shown or not to be trusted: " + "; ".join(open_)
-        if open_
-        else f"n = {effects['n'].min()} pairs in every test"
-    )
-    figure.supxlabel(
-        "\n".join(textwrap.wrap(f"Bars: paired bootstrap 95% intervals. {note}", 150)),
-        x=0.01,
-        ha="left",
-        **NOTE,
-    )
+        axis.axvline(1 if effect == "median_log_ratio" else 0, **ONE)
+        axis.set_xlabel(title)
+    axes[0, 0].set_xscale("log")
+    _plain_ticks(axes[0, 0].xaxis)
+    axes[0, 0].set_yticks(rows, names)
+    axes[0, 0].set_ylim(len(names) - 0.5, -0.5)
+    axes[0, 1].set_xlim(-1.15, 1.15)
+    _shared_legend(figure, axes[0, 0], "right")
+    problems = [f"{name} ({note})" for name, note in zip(names, tests["note"], strict=True) if note]
+    note = f"n = {effects['n'].min()} pairs in every test"
+    if problems:
+        note = "Not shown or not to be trusted: " + "; ".join(problems)
+    notes = [f"Bars: paired bootstrap 95% intervals. {note}"]
+    add_notes(figure, wrap_notes(notes, FULL))
     return figure
 
 
-def seed_by_seed(pairs, seeds):
-    """The paired differences, a panel per test; linear within ±0.01, logarithmic beyond; dashes: median, dots: mean, both where all pairs are there."""
+def plot_seed_by_seed(pairs: pd.DataFrame, seeds: int) -> Figure:
+    """Paired differences, one panel per test; linear within ±0.01, logarithmic beyond.
+
+    Dashes: median, dots: mean, both only where all pairs are complete.
+    """
     figure, axes = panels(2, 4, height=3.9, sharex=True, sharey=True)
     axes[0, 0].set_yscale("symlog", linthresh=0.01)
-    for axis, (_, group) in zip(axes.flat, pairs.groupby(["lambda_ic", "k", "metric"])):
-        there = group.dropna(subset="difference")
+    groups = pairs.groupby(["lambda_ic", "k", "metric"])
+    for axis, (_, group) in zip(axes.flat, groups, strict=False):  # panels may stay empty
+        known = group.dropna(subset="difference")
         for gate, colour in GATE_COLOURS.items():
-            part = there[there["difference"].gt(0) == (gate == "exp")]
+            part = known[known["difference"].gt(0) == (gate == "exp")]
             axis.vlines(part["seed"], 0, part["difference"], color=colour, linewidth=0.8)
             axis.plot(
                 part["seed"],
@@ -120,157 +130,143 @@ def seed_by_seed(pairs, seeds):
                 label=f"{gate} better",
             )
         axis.axhline(0, color="0.3", linewidth=0.8)
-        if len(there) == len(group):
-            axis.axhline(
-                there["difference"].median(),
-                color="black",
-                linestyle="--",
-                linewidth=0.9,
-                label="median",
-            )
-            axis.axhline(
-                there["difference"].mean(),
-                color="black",
-                linestyle=":",
-                linewidth=1.2,
-                label="mean",
-            )
-        axis.set_title(f"{_test(next(group.itertuples()))}\nn = {len(there)} of {len(group)}")
-    axes[0, 0].set(xlim=(-1, max(seeds, 2)), xticks=range(0, max(seeds, 2), 5))
+        if len(known) == len(group):
+            median, mean = known["difference"].median(), known["difference"].mean()
+            axis.axhline(median, color="black", linestyle="--", linewidth=0.9, label="median")
+            axis.axhline(mean, color="black", linestyle=":", linewidth=1.2, label="mean")
+        axis.set_title(f"{_test_names(group)[0]}\nn = {len(known)} of {len(group)}")
+    last = max(seeds, 2)
+    axes[0, 0].set(xlim=(-1, last), xticks=range(0, last, 5))
     figure.supxlabel("seed", fontsize=7.5)
     figure.supylabel("error(linear) − error(exp), units of the metric", fontsize=7.5)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=4)
+    _shared_legend(figure, axes[0, 0], "right")
     return figure
 
 
-def plot_every_k(table):
-    """The median ratio of `stats.every_k` against k, a row per λ, a column per loss and model; filled: significant; a cross below: runs are missing."""
+def plot_every_k(tests: pd.DataFrame) -> Figure:
+    """Median ratio of `tests_at_every_k` against k: one row per λ, one column per loss and model.
+
+    Filled markers are significant; a cross at the bottom marks a k with missing runs.
+    """
     figure, axes = panels(2, 4, height=3.9, sharex=True, sharey=True)
     axes[0, 0].set(yscale="log", xlim=(0, 140), xticks=range(20, 140, 40))
-    for row, lambda_ic in zip(axes, (0, 50)):
-        for axis, (loss, model) in zip(row, SETTINGS):
+    for row, lambda_ic in zip(axes, (0, 50), strict=True):
+        for axis, (loss, model) in zip(row, SETTINGS, strict=True):
+            part = tests.query("lambda_ic == @lambda_ic and loss == @loss and model == @model")
+            max_ae, rel_l2 = (part[part["metric"] == name] for name in ("max_ae_u", "rel_l2_u"))
+            title = model if loss == "balanced" else f"{model} ({loss})"
             axis.axhline(1, **ONE)
-            part = table.query("lambda_ic == @lambda_ic and loss == @loss and model == @model")
-            for metric, symbol, hue, shift in (
-                ("max_ae_u", "o", "0.1", -1.5),
-                ("rel_l2_u", "D", PURPLE, 1.5),
-            ):
-                _ratios(axis, part[part["metric"] == metric], symbol, hue, shift)
-            axis.set_title(
-                f"$\\lambda_{{IC}}$ = {lambda_ic}, {model}{' (mse)' * (loss == 'mse')}\n{_complete(axis, part[part['metric'] == 'rel_l2_u'])}"
-            )
-    _plain(axes[0, 0].yaxis)
+            _plot_ratios(axis, max_ae, NAMES["max_ae_u"], "o", "0.1", shift=-1.5)
+            _plot_ratios(axis, rel_l2, NAMES["rel_l2_u"], "D", PURPLE, shift=1.5)
+            counts = _mark_incomplete(axis, rel_l2)
+            axis.set_title(f"{_penalty(lambda_ic)}, {title}\n{counts}")
+    _plain_ticks(axes[0, 0].yaxis)
     figure.supxlabel(STIFFNESS, fontsize=7.5)
     figure.supylabel("median ratio of errors, linear / exp", fontsize=7.5)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    _shared_legend(figure, axes[0, 0], "center")
     return figure
 
 
-def _ratios(axis, part, symbol, hue, shift):
-    low, middle, high = np.exp(part[RATIO].to_numpy().T)
-    x, sure, look = (
-        part["k"].to_numpy() + shift,
-        (part["p_holm"] < LEVEL).to_numpy(),
-        {"color": hue, "markersize": 3},
-    )
-    name = NAMES[part["metric"].iloc[0]] if len(part) else ""
-    axis.errorbar(
-        x,
-        middle,
-        yerr=[middle - low, high - middle],
-        fmt="none",
-        ecolor=hue,
-        elinewidth=0.8,
-        capsize=1.2,
-    )
-    axis.plot(x, middle, symbol, **look, markerfacecolor="white", label=f"{name}, not significant")
-    axis.plot(x[sure], middle[sure], symbol, **look, label=f"{name}, p (Holm) < {LEVEL}")
+def _plot_ratios(axis, tests, name, symbol, hue, shift):
+    """Median ratios with their intervals; filled: significant, open: not."""
+    k = tests["k"].to_numpy() + shift
+    sure = (tests["p_holm"] < LEVEL).to_numpy()
+    middle, bars = _interval(tests, "median_log_ratio")
+    axis.errorbar(k, middle, yerr=bars, fmt="none", ecolor=hue, elinewidth=0.8, capsize=1.2)
+    look = {"color": hue, "markersize": 3}
+    axis.plot(k, middle, symbol, **look, mfc="white", label=f"{name}, not significant")
+    axis.plot(k[sure], middle[sure], symbol, **look, label=f"{name}, p (Holm) < {LEVEL}")
 
 
-def _complete(axis, part):
-    """Mark the k whose runs are not all there, and say how many are, on how many seeds."""
-    there = part["n"] == part["needed"]
+def _mark_incomplete(axis, tests):
+    """Put a cross at each k whose runs are not complete; returns how many k are, and on n seeds."""
+    complete = tests["n"] == tests["needed"]
+    missing = tests["k"][~complete]
     axis.plot(
-        part["k"][~there],
-        np.full((~there).sum(), 0.04),
+        missing,
+        np.full(len(missing), 0.04),
         "x",
         color="black",
         markersize=3,
         transform=axis.get_xaxis_transform(),
     )
-    n = ", n = " + " or ".join(map(str, sorted(set(part["n"][there])))) if there.any() else ""
-    return f"{there.sum()} of {len(part)} k{n}"
+    text = f"{complete.sum()} of {len(tests)} k"
+    if complete.any():
+        text += ", n = " + " or ".join(map(str, sorted(set(tests["n"][complete]))))
+    return text
 
 
-def both_losses(ratios, medians):
-    """The ratio linear/exp with its interval (above) and the median errors (below) under either loss, against k; a column per λ.
+def plot_both_losses(tests: pd.DataFrame, means: pd.DataFrame) -> Figure:
+    """Ratio linear/exp (above) and median errors (below) under both losses; one column per λ.
 
-    `ratios` has median_log_ratio and its interval, `medians` the median, per lambda_ic, loss, k (and gate).
+    `tests` are those of `tests_at_every_k`, `means` the cells of `summary_table`, of one metric.
     """
     figure, axes = panels(2, 2, height=3.9, sharex=True, sharey="row")
-    for column, lambda_ic in zip(axes.T, (0, 50)):
-        for loss, colour, mark in (("balanced", "black", "o"), ("mse", PURPLE, "D")):
-            part = ratios.query("lambda_ic == @lambda_ic and loss == @loss")
-            low, middle, high = np.exp(part[RATIO].to_numpy().T)
-            bars = {
-                "yerr": [middle - low, high - middle],
-                "capsize": 1.5,
-                "linewidth": 0.8,
-                "markersize": 3,
-            }
-            column[0].errorbar(part["k"], middle, **bars, fmt=f"-{mark}", color=colour, label=loss)
+    for (above, below), lambda_ic in zip(axes.T, (0, 50), strict=True):
+        for loss, colour, marker in (("balanced", "black", "o"), ("mse", PURPLE, "D")):
+            part = tests.query("lambda_ic == @lambda_ic and loss == @loss")
+            middle, bars = _interval(part, "median_log_ratio")
+            above.errorbar(
+                part["k"],
+                middle,
+                bars,
+                fmt=f"-{marker}",
+                color=colour,
+                capsize=1.5,
+                linewidth=0.8,
+                markersize=3,
+                label=loss,
+            )
             for gate, (line, fill) in GATE_STYLES.items():
-                curve = medians.query("lambda_ic == @lambda_ic and loss == @loss and gate == @gate")
-                look = {"marker": mark, "linestyle": line, "color": colour} | filled(colour, fill)
-                column[1].plot(curve["k"], curve["median"], **look, label=f"{loss}, {gate}")
-        column[0].axhline(1, **ONE)
-        column[0].set(title=f"$\\lambda_{{IC}}$ = {lambda_ic}")
-        column[1].set(xlabel=STIFFNESS)
-    intervals = np.exp(ratios.filter(like="median_log_ratio").to_numpy().ravel())
-    for axis, label, drawn in zip(
-        axes[:, 0],
-        ("ratio of errors, linear / exp", f"{METRICS['rel_l2_u']}, median"),
-        (intervals, medians["median"].to_numpy()),
-    ):
-        axis.set_ylabel(label)
-        log_axis(axis, drawn)
+                curve = means.query("lambda_ic == @lambda_ic and loss == @loss and gate == @gate")
+                below.plot(
+                    curve["k"],
+                    curve["median"],
+                    marker=marker,
+                    linestyle=line,
+                    color=colour,
+                    label=f"{loss}, {gate}",
+                    **filled(colour, fill),
+                )
+        above.axhline(1, **ONE)
+        above.set_title(_penalty(lambda_ic))
+        below.set_xlabel(STIFFNESS)
+    axes[0, 0].set_ylabel("ratio of errors, linear / exp")
+    axes[1, 0].set_ylabel(f"{METRICS['rel_l2_u']}, median")
+    log_axis(axes[0, 0], np.exp(tests.filter(like="median_log_ratio").to_numpy().ravel()))
+    log_axis(axes[1, 0], means["median"].to_numpy())
     for axis in axes[:, 1]:
         axis.legend(ncols=2, columnspacing=1)
     return figure
 
 
-def where_seeds_end(case, curves, spec):
-    """Left: the angle of every run in `curves` (one column per key), in the colour of its basin, and the reference; right: error against residual."""
-    figure, axes = panels(1, 2, height=2.4, width=6.75, width_ratios=(2, 1))
-    hue, basin = (
-        dict(zip((*LIMITS, "lost"), (GREEN, PURPLE, BROWN))),
-        case.set_index("key")["basin"],
-    )
+def plot_basins(case: pd.DataFrame, curves: pd.DataFrame, spec: RunSpec) -> Figure:
+    """Left: the angles in `curves` (one column per key) in the colour of their basin.
+
+    Right: error against residual, both gates.
+    """
+    figure, ((left, right),) = panels(1, 2, height=2.4, width_ratios=(2, 1))
+    hues = dict(zip(BASINS, (GREEN, PURPLE, BROWN), strict=True))
+    basins = case.set_index("key")["basin"]
     for key, angle in curves.items():
-        axes[0, 0].plot(curves.index, angle, color=hue[basin[key]], linewidth=0.6, label=basin[key])
+        basin = basins[key]
+        left.plot(curves.index, angle, color=hues[basin], linewidth=0.6, label=basin)
     reference = np.interp(curves.index, spec.reference.t, spec.reference.q[1])
-    axes[0, 0].plot(
-        curves.index, reference, color="black", linewidth=1, linestyle="--", label="reference"
-    )
+    left.plot(curves.index, reference, "--", color="black", linewidth=1, label="reference")
     title = f"linear gate, $k={spec.k:g}$, $\\lambda_{{IC}}={spec.lambda_ic:g}$: every seed"
-    axes[0, 0].set(xlabel="time $t$ [s]", ylabel="angle $θ$ [rad]", ylim=(-0.65, 0.9), title=title)
-    lines = dict(zip(*axes[0, 0].get_legend_handles_labels()[::-1]))
-    figure.legend(lines.values(), lines, loc="outside upper left", ncols=4)
+    left.set(xlabel="time $t$ [s]", ylabel="angle $θ$ [rad]", ylim=(-0.65, 0.9), title=title)
+    _shared_legend(figure, left, "left")
     for gate, part in case.groupby("gate"):
-        axes[0, 1].plot(
+        right.plot(
             part["residual_mean"],
             part["rel_l2_u"],
             MARKERS[gate],
             color=GATE_COLOURS[gate],
             label=gate,
         )
-    axes[0, 1].set(
-        xscale="log",
-        yscale="log",
-        xlabel="mean residual [m/s², rad/s²]",
-        ylabel=METRICS["rel_l2_u"],
-    )
-    for line in (axes[0, 1].xaxis, axes[0, 1].yaxis):
-        _plain(line)
-    axes[0, 1].legend(loc="upper left")
+    right.set(xscale="log", yscale="log", ylabel=METRICS["rel_l2_u"])
+    right.set_xlabel("mean residual [m/s², rad/s²]")
+    _plain_ticks(right.xaxis)
+    _plain_ticks(right.yaxis)
+    right.legend(loc="upper left")
     return figure

@@ -1,167 +1,189 @@
-"""The motion itself, without a network: its frequencies, how accurately it is known, and pictures of both.
+"""The motion without a network (notebook 01): its frequencies and the accuracy of the reference.
 
-`specs` is {k: RunSpec}: a run's specification knows its own reference.
+`specs` maps a stiffness k to a RunSpec, which knows its own reference solution.
 """
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
-from pinnlib.reference import RTOL, reference_solution
+from pinnlib.reference import RTOL, Reference, reference_solution
+from pinnlib.spec import RunSpec
 from pinnlib.style.figures import BLUE, GREEN, ORANGE, PURPLE, STIFFNESS, panels, shades
+from pinnlib.systems import SpringPendulum
 
+Specs = Mapping[float, RunSpec]  # by stiffness k
+Solutions = Mapping[float, Reference]  # by stiffness k
 DOTTED = {"color": "black", "linestyle": ":", "linewidth": 0.9}
 
 
-def resonance(system):
-    """The stiffness at which the spring beats twice as fast as the pendulum swings: √(k/m) = 2√(g/(L0 + mg/k)) at k = 3mg/L0."""
+def resonance(system: SpringPendulum) -> float:
+    """Stiffness of the 1:2 resonance: √(k/m) = 2√(g/(L0 + mg/k)) holds at k = 3mg/L0."""
     return 3 * system.m * system.g / system.L0
 
 
-def small_motions(specs):
-    """Per k: the frequencies of small motions about the stretched equilibrium and their ratio, and how far the real motion goes."""
+def small_motions(specs: Specs) -> pd.DataFrame:
+    """Per k: frequencies of small motions at the equilibrium, their ratio, and largest r, |θ|."""
     rows = []
     for k, spec in specs.items():
-        system, (r, theta) = spec.system_object, spec.reference.q
-        omega = np.sqrt(k / system.m), np.sqrt(system.g / (system.L0 + system.m * system.g / k))
-        rows.append([k, *omega, omega[0] / omega[1], r.max(), np.abs(theta).max()])
-    return pd.DataFrame(
-        rows, columns=["k", "omega_r", "omega_theta", "ratio", "r_max", "theta_max"]
-    )
-
-
-def continued(specs, horizon, step):
-    """{k: the same motion to a longer horizon}, sampled every `step`; less strictly solved, since only its spectrum is asked for."""
-    points = round(horizon / step) + 1
-    return {
-        k: reference_solution(
-            s.system_object,
-            s.initial_position,
-            s.initial_velocity,
-            horizon,
-            points,
-            rtol=1e-8,
-            atol=1e-10,
-        )
-        for k, s in specs.items()
-    }
-
-
-def power_spectrum(signal, step):
-    """(ω, share): the one-sided spectrum of a signal sampled every `step`, mean removed, Hann window; the shares sum to 1."""
-    power = np.abs(np.fft.rfft((signal - np.mean(signal)) * np.hanning(len(signal)))) ** 2
-    return 2 * np.pi * np.fft.rfftfreq(len(signal), step), power / power.sum()
-
-
-def motion_frequencies(specs, longer, step, top):
-    """Per k: the spring's own frequency, the strongest of r and θ, and the share of the power above `top` of r, θ and their accelerations."""
-    rows = []
-    for k, spec in specs.items():
-        q, v = longer[k].q, longer[k].v
-        spectra = [
-            power_spectrum(signal, step) for signal in (*q, *spec.system_object.acceleration(q, v))
-        ]
-        peaks = [omega[share.argmax()] for omega, share in spectra[: len(q)]]
+        system = spec.system_object
+        r, theta = spec.reference.q
+        omega_r = np.sqrt(k / system.m)
+        omega_theta = np.sqrt(system.g / (system.L0 + system.m * system.g / k))
         rows.append(
-            [
-                k,
-                np.sqrt(k / spec.system_object.m),
-                *peaks,
-                *(share[omega > top].sum() for omega, share in spectra),
-            ]
+            {
+                "k": k,
+                "omega_r": omega_r,
+                "omega_theta": omega_theta,
+                "ratio": omega_r / omega_theta,
+                "r_max": r.max(),
+                "theta_max": np.abs(theta).max(),
+            }
         )
-    return pd.DataFrame(
-        rows,
-        columns=[
-            "k",
-            "omega_r",
-            "peak_r",
-            "peak_theta",
-            "above_r",
-            "above_theta",
-            "above_r_tt",
-            "above_theta_tt",
-        ],
-    )
+    return pd.DataFrame(rows)
 
 
-def accuracy(specs, tolerances):
-    """Per k and tolerance (the absolute one is a hundredth of it): the drift of the energy, and the largest difference to the last, tightest solution."""
-    rows = []
-    for k, s in specs.items():
-        solved = {
-            rtol: reference_solution(
-                s.system_object,
-                s.initial_position,
-                s.initial_velocity,
-                s.horizon,
-                rtol=rtol,
-                atol=rtol / 100,
-            )
-            for rtol in tolerances
+def largest_values(specs: Specs) -> pd.DataFrame:
+    """Largest coordinates and velocities and the width of the path, one column per k."""
+    values = {}
+    for k, spec in specs.items():
+        r, theta = spec.reference.q
+        r_t, theta_t = spec.reference.v
+        values[k] = {
+            "largest r [m]": r.max(),
+            "largest |theta| [rad]": np.abs(theta).max(),
+            "largest r_t [m/s]": np.abs(r_t).max(),
+            "largest theta_t [rad/s]": np.abs(theta_t).max(),
+            "width of the path [m]": np.ptp(r * np.sin(theta)),
         }
-        tightest = solved[tolerances[-1]].q
-        rows += [
-            [k, rtol, solution.energy_drift, np.abs(solution.q - tightest).max()]
-            for rtol, solution in solved.items()
-        ]
+    return pd.DataFrame(values).rename_axis(columns="k")
+
+
+def trajectory_table(specs: Specs, every: int) -> pd.DataFrame:
+    """Every n-th point of the reference trajectories: k, t, r, theta, r_t, theta_t."""
+    frames = []
+    for k, spec in specs.items():
+        reference = spec.reference
+        points = np.vstack([reference.t, reference.q, reference.v])[:, ::every]
+        frame = pd.DataFrame(points.T, columns=["t", "r", "theta", "r_t", "theta_t"])
+        frame.insert(0, "k", k)
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _solve(spec, horizon, **options):
+    start = spec.initial_position, spec.initial_velocity
+    return reference_solution(spec.system_object, *start, horizon, **options)
+
+
+def long_solutions(specs: Specs, horizon: float, step: float) -> dict[float, Reference]:
+    """The motions to a longer horizon, sampled every `step`, at tolerances that suit a spectrum."""
+    options = {"points": round(horizon / step) + 1, "rtol": 1e-8, "atol": 1e-10}
+    return {k: _solve(spec, horizon, **options) for k, spec in specs.items()}
+
+
+def power_spectrum(signal: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """(ω, share): one-sided spectrum, mean removed, Hann window; the shares sum to 1."""
+    window = np.hanning(len(signal))
+    amplitudes = np.fft.rfft((signal - np.mean(signal)) * window)
+    power = np.abs(amplitudes) ** 2
+    omega = 2 * np.pi * np.fft.rfftfreq(len(signal), step)
+    return omega, power / power.sum()
+
+
+def motion_frequencies(specs: Specs, longer: Solutions, step: float, top: float) -> pd.DataFrame:
+    """Per k: √(k/m), the strongest frequencies of r and θ, and the shares of power above `top`.
+
+    The shares are given for r, θ and their accelerations.
+    """
+    rows = []
+    for k, spec in specs.items():
+        system, q, v = spec.system_object, longer[k].q, longer[k].v
+        row = {"k": k, "omega_r": np.sqrt(k / system.m)}
+        for name, signal in zip(("r", "theta"), q, strict=True):
+            omega, share = power_spectrum(signal, step)
+            row[f"peak_{name}"] = omega[share.argmax()]
+        signals = [*q, *system.acceleration(q, v)]
+        for name, signal in zip(("r", "theta", "r_tt", "theta_tt"), signals, strict=True):
+            omega, share = power_spectrum(signal, step)
+            row[f"above_{name}"] = share[omega > top].sum()
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def accuracy_table(specs: Specs, tolerances: Sequence[float]) -> pd.DataFrame:
+    """Per k and relative tolerance: energy drift, and largest difference to the last solution.
+
+    The absolute tolerance is a hundredth of the relative one.
+    """
+    rows = []
+    for k, spec in specs.items():
+        solutions = [_solve(spec, spec.horizon, rtol=r, atol=r / 100) for r in tolerances]
+        for rtol, solution in zip(tolerances, solutions, strict=True):
+            difference = np.abs(solution.q - solutions[-1].q).max()
+            rows.append([k, rtol, solution.energy_drift, difference])
     return pd.DataFrame(rows, columns=["k", "rtol", "energy_drift", "difference"])
 
 
-def trajectories(specs):
-    """Length and angle against time, a row per stiffness, each on its own scale."""
+def plot_trajectories(specs: Specs) -> Figure:
+    """Length and angle against time, one row per stiffness, each on its own scale."""
     figure, axes = panels(len(specs), 2, height=0.35 + 0.82 * len(specs), sharex=True)
-    for row, (k, spec), colour in zip(axes, specs.items(), shades(specs).values()):
-        for axis, component in zip(row, spec.reference.q):
-            axis.plot(spec.reference.t, component, color=colour)
+    colours = shades(specs)
+    for row, (k, spec) in zip(axes, specs.items(), strict=True):
+        for axis, component in zip(row, spec.reference.q, strict=True):
+            axis.plot(spec.reference.t, component, color=colours[k])
+            axis.set_xlim(0, spec.horizon)
         row[0].set_ylabel(f"$k={k:g}$")
-    for axis, title in zip(axes[0], ("length $r$ [m]", r"angle $\theta$ [rad]")):
-        axis.set_title(title)
-    for axis in axes[-1]:
-        axis.set(xlabel="time $t$ [s]", xlim=(0, spec.horizon))
+    for column, title in zip(axes.T, ("length $r$ [m]", r"angle $\theta$ [rad]"), strict=True):
+        column[0].set_title(title)
+        column[-1].set_xlabel("time $t$ [s]")
     return figure
 
 
-def plane(specs):
-    """The path of the mass, its start (dot) and its equilibrium (cross)."""
+def plot_paths(specs: Specs) -> Figure:
+    """Path of the mass in the plane, its start (dot) and its equilibrium (cross)."""
     figure, axes = panels(1, len(specs), height=2.05, sharey=True, sharex=True)
-    for axis, (k, spec), colour in zip(axes[0], specs.items(), shades(specs).values()):
-        system, (x, y) = (
-            spec.system_object,
-            spec.system_object.path(spec.reference.q, spec.reference.v).values(),
-        )
-        axis.plot(x, y, color=colour, linewidth=0.7)
+    colours = shades(specs)
+    for axis, (k, spec) in zip(axes[0], specs.items(), strict=True):
+        system = spec.system_object
+        x, y = system.path(spec.reference.q, spec.reference.v).values()
+        rest = -system.L0 - system.m * system.g / k
+        axis.plot(x, y, color=colours[k], linewidth=0.7)
         axis.plot(x[0], y[0], "o", color="black", zorder=3)
-        axis.plot(
-            0, -system.L0 - system.m * system.g / k, "+", color="black", markersize=6, zorder=3
-        )
+        axis.plot(0, rest, "+", color="black", markersize=6, zorder=3)
         axis.set(title=f"$k={k:g}$", aspect="equal", xlabel="$x$ [m]")
     axes[0, 0].set_ylabel("$y$ [m]")
     return figure
 
 
-def phase_portraits(specs):
+def plot_phase_portraits(specs: Specs) -> Figure:
     """Each coordinate against its velocity, each on its own scale."""
     figure, axes = panels(2, len(specs), height=3.0)
-    for column, (k, spec), colour in zip(axes.T, specs.items(), shades(specs).values()):
-        for axis, q, v in zip(column, spec.reference.q, spec.reference.v):
-            axis.plot(q, v, color=colour, linewidth=0.7)
+    colours = shades(specs)
+    for column, (k, spec) in zip(axes.T, specs.items(), strict=True):
+        for axis, q, v in zip(column, spec.reference.q, spec.reference.v, strict=True):
+            axis.plot(q, v, color=colours[k], linewidth=0.7)
         column[0].set(title=f"$k={k:g}$", xlabel="$r$ [m]")
         column[1].set_xlabel(r"$\theta$ [rad]")
-    for axis, label in zip(axes[:, 0], (r"$\dot r$ [m/s]", r"$\dot\theta$ [rad/s]")):
-        axis.set_ylabel(label)
+    axes[0, 0].set_ylabel(r"$\dot r$ [m/s]")
+    axes[1, 0].set_ylabel(r"$\dot\theta$ [rad/s]")
     return figure
 
 
-def plot_spectra(specs, longer, step, start):
-    """Spectra of r and θ over the trunk's starting frequencies (ticks on top); dotted: the spring's own; grey: beyond the highest of the trunk's."""
+def plot_spectra(specs: Specs, longer: Solutions, step: float, start: np.ndarray) -> Figure:
+    """Spectra of r and θ, with the trunk's starting frequencies as ticks at the top.
+
+    Dotted: the spring's own frequency. Grey: beyond the highest starting frequency.
+    """
     figure, axes = panels(len(specs), 1, height=0.45 + 0.85 * len(specs), sharex=True, sharey=True)
-    for axis, (k, spec) in zip(axes[:, 0], specs.items()):
-        for component, label, line, colour in zip(
-            longer[k].q, ("$r$", r"$\theta$"), ("-", "--"), (BLUE, ORANGE)
-        ):
-            axis.semilogy(
-                *power_spectrum(component, step), line, color=colour, label=label, linewidth=0.9
-            )
+    for axis, (k, spec) in zip(axes[:, 0], specs.items(), strict=True):
+        r, theta = longer[k].q
+        axis.semilogy(*power_spectrum(r, step), "-", color=BLUE, linewidth=0.9, label="$r$")
+        axis.semilogy(
+            *power_spectrum(theta, step), "--", color=ORANGE, linewidth=0.9, label=r"$\theta$"
+        )
         axis.axvline(np.sqrt(k / spec.system_object.m), **DOTTED)
         axis.axvspan(start.max(), 30, color="0.93", zorder=0)
         axis.eventplot(
@@ -179,54 +201,56 @@ def plot_spectra(specs, longer, step, start):
     return figure
 
 
-def above_trunk(table, top, resonant):
-    """The shares of `frequencies` above `top` against k; the vertical line is the 1:2 resonance."""
+def plot_power_above(frequencies: pd.DataFrame, top: float, resonant: float) -> Figure:
+    """Shares of power above `top` against k; the vertical line is the 1:2 resonance."""
     figure, ((axis,),) = panels(1, 1, width=4.9, height=2.4)
-    names = {
-        "above_r": "$r$",
-        "above_theta": r"$\theta$",
-        "above_r_tt": r"$\ddot r$",
-        "above_theta_tt": r"$\ddot\theta$",
+    curves = {
+        "above_r": ("o-", BLUE, BLUE, "$r$"),
+        "above_theta": ("s--", ORANGE, "white", r"$\theta$"),
+        "above_r_tt": ("^-", GREEN, GREEN, r"$\ddot r$"),
+        "above_theta_tt": ("D--", PURPLE, "white", r"$\ddot\theta$"),
     }
-    for (column, label), line, colour in zip(
-        names.items(), ("o-", "s--", "^-", "D--"), (BLUE, ORANGE, GREEN, PURPLE)
-    ):
+    ks = frequencies["k"]
+    for column, (line, colour, fill, label) in curves.items():
         axis.semilogy(
-            table["k"],
-            table[column],
+            ks,
+            frequencies[column],
             line,
             color=colour,
+            markerfacecolor=fill,
             label=label,
-            markerfacecolor="white" if "--" in line else colour,
         )
     axis.axvline(resonant, **DOTTED)
     axis.annotate(
-        " 1:2 resonance", (resonant, 0.04), xycoords=("data", "axes fraction"), fontsize=6.5
+        " 1:2 resonance",
+        (resonant, 0.04),
+        xycoords=("data", "axes fraction"),
+        fontsize=6.5,
     )
-    axis.set(xlabel=STIFFNESS, ylabel=f"power above {top:g} rad/s (share)", xticks=table["k"])
+    axis.set(xlabel=STIFFNESS, ylabel=f"power above {top:g} rad/s (share)", xticks=ks)
     figure.legend(loc="outside right center")
     return figure
 
 
-def tolerances(table, resonant):
-    """What `accuracy` found, against k: difference to the tightest solution, drift of the energy; thick: the tolerance used; dotted: the resonance."""
+def plot_accuracy(table: pd.DataFrame, resonant: float) -> Figure:
+    """The columns of `accuracy_table` against k; thick: RTOL, dotted: the resonance."""
     figure, axes = panels(1, 2, height=2.3, sharex=True)
-    for (rtol, rows), colour, marker in zip(
-        table.groupby("rtol", sort=False), shades(table["rtol"].unique()).values(), "os^D"
-    ):
-        for axis, column in zip(axes[0], ("difference", "energy_drift")):
-            values = rows[column].where(
-                rows[column] > 0
-            )  # the tightest does not differ from itself
+    colours = shades(table["rtol"].unique())
+    labels = {
+        "difference": "largest difference [m, rad]",
+        "energy_drift": "energy drift (relative)",
+    }
+    for axis, (column, label) in zip(axes[0], labels.items(), strict=True):
+        for (rtol, rows), marker in zip(table.groupby("rtol", sort=False), "os^D", strict=False):
+            values = rows[column].where(rows[column] > 0)  # the last differs from itself by 0
             axis.semilogy(
                 rows["k"],
                 values,
                 marker + "-",
-                color=colour,
-                label=f"rtol {rtol:.0e}",
+                color=colours[rtol],
                 linewidth=2 if rtol == RTOL else 0.9,
+                label=f"rtol {rtol:.0e}",
             )
-    for axis, label in zip(axes[0], ("largest difference [m, rad]", "energy drift (relative)")):
         axis.axvline(resonant, **DOTTED)
         axis.set(xlabel=STIFFNESS, xticks=table["k"].unique()[::2], ylabel=label)
     figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside upper center", ncols=4)

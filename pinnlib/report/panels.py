@@ -1,18 +1,22 @@
-"""The error-against-stiffness panels of the original (figure 1 and the others), declared as data."""
+"""The error-against-stiffness panels of the original, declared as data (notebook 04)."""
 
-import itertools
 import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
 from pinnlib.analysis.paired import FEWEST, summary_table
 from pinnlib.registry import validate
-from pinnlib.style.figures import COLUMN, METRICS, NOTE, STIFFNESS, WIDE, log_axis, styles
+from pinnlib.style.figures import COLUMN, METRICS, NOTE, STIFFNESS, WIDE, log_axis, panels, styles
 
-LINE = 0.11  # inches from one of its lines to the next
+Pair = tuple[str, str]  # model, gate
+SPECTRAL = ("adaptive", "fixed")
+MODELS = (*SPECTRAL, "baseline")
+GATES = ("exp", "linear")
+COUNTS = ["ok", "needed", "diverged", "failed"]
 
 
 @dataclass(frozen=True)
@@ -21,16 +25,18 @@ class Panel:
 
     study: str
     metric: str
-    models: tuple = ("adaptive", "fixed", "baseline")
-    gates: tuple = ("exp", "linear")
-    omit: tuple = ()  # pairs (model, gate) not drawn
+    models: tuple[str, ...] = MODELS
+    omit: tuple[Pair, ...] = ()  # curves not drawn
     width: float = COLUMN
 
+    @property
+    def curves(self) -> list[Pair]:
+        """The pairs (model, gate) drawn, gate by gate."""
+        return [pair for pair in styles(self.models, GATES) if pair not in self.omit]
 
-ZOOM, SPECTRAL = {"omit": (("baseline", "linear"),)}, {"models": ("adaptive", "fixed")}
 
-
-PANELS = {  # path under figures/ → panel
+ZOOM = {"omit": (("baseline", "linear"),)}
+PANELS = {  # path under figures/
     "lamIC50/rel_l2_u_vs_k_all_models__zoom_noBaselineLinear": Panel("main", "rel_l2_u", **ZOOM),
     "lamIC50/max_ae_u_vs_k_all_models__zoom_noBaselineLinear": Panel("main", "max_ae_u", **ZOOM),
     "lamIC50/rel_l2_u_vs_k_all_models": Panel("main", "rel_l2_u", width=WIDE),
@@ -41,197 +47,226 @@ PANELS = {  # path under figures/ → panel
         "no_penalty", "max_ae_u", **ZOOM
     ),
     "expanded_adaptive/rel_l2_u_vs_k_all_models__zoom_spectralOnly": Panel(
-        "expanded", "rel_l2_u", **SPECTRAL
+        "expanded", "rel_l2_u", SPECTRAL
     ),
     "expanded_adaptive/max_ae_u_vs_k_all_models__zoom_spectralOnly": Panel(
-        "expanded", "max_ae_u", **SPECTRAL
+        "expanded", "max_ae_u", SPECTRAL
     ),
 }
 
 
-def incomplete(table, most=4):
-    """The cells of a `summary` without a mean, in words: "adaptive exp k=20 (3/10, 1 diverged)"; equal neighbours as one, many summed."""
-    told = {}  # what is lacking → the curves that lack it
-    for (model, gate), curve in table.groupby(["model", "gate"], sort=False):
-        rows = curve[["k", "ok", "needed", "diverged", "failed"]].itertuples(index=False, name=None)
-        spans = [
-            list(alike)
-            for (ok, needed, *_), alike in itertools.groupby(rows, key=lambda row: row[1:])
-            if ok < needed
-        ]
-        parts = [
-            _span([k for k, *_ in span], *span[0][1:], " each" * (len(span) > 1)) for span in spans
-        ]
-        if len(spans) > most:
-            ks, *counts = zip(*itertools.chain(*spans))
-            parts = [_span(ks, *map(sum, counts), f" over {len(ks)} cells")]
-        told.setdefault(", ".join(parts), []).append(f"{model} {gate}")
-    return "; ".join(f"{' & '.join(curves)} k={parts}" for parts, curves in told.items() if parts)
+def plot_panel(panel: Panel, runs: pd.DataFrame) -> Figure:
+    """The figure of a Panel from the runs of its study."""
+    curves = {"models": panel.models, "omit": panel.omit}
+    return plot_error_vs_k(runs, panel.metric, **curves, width=panel.width)
 
 
-def _span(ks, ok, needed, diverged, failed, scope):
-    where = f"{ks[0]:g}" if len(ks) == 1 else f"{ks[0]:g}–{ks[-1]:g}"
-    bad = "".join(
-        f", {count} {status}"
-        for count, status in ((diverged, "diverged"), (failed, "failed"))
-        if count
-    )
-    return f"{where} ({ok}/{needed}{scope}{bad})"
+def panel_table(panel: Panel, runs: pd.DataFrame) -> pd.DataFrame:
+    """The numbers of a Panel as text, k × curve: "mean ± half-width (n)".
 
-
-def error_vs_k(
-    frame,
-    metric,
-    models=("adaptive", "fixed", "baseline"),
-    gates=("exp", "linear"),
-    omit=(),
-    width=COLUMN,
-):
-    """Mean ± Student-t 95% interval against k, one curve per model and gate except those in `omit`, from the runs of one setting.
-
-    A cell that lacks a run gets no mean: its finished runs are small crosses, one by one, and a note under the panel names it.
+    A cell without a mean is "– (finished/needed)".
     """
-    for setting in ("lambda_ic", "loss", "steps"):
-        validate(
-            setting,
-            sorted(set(frame[setting])),
-            frame[setting].nunique() == 1,
-            "one and the same for all runs of a panel",
-        )
-    known = sorted(set(frame["gate"]))
-    validate(
-        "gates",
-        list(gates),
-        set(gates) <= set(known),
-        f"out of those of the runs, written as there: {', '.join(known)}",
-    )
-    looks = {pair: look for pair, look in styles(models, gates).items() if pair not in omit}
-    frame = frame[[pair in looks for pair in zip(frame["model"], frame["gate"])]]
-    table = summary_table(frame, metric)
-    single = frame[frame["status"] == "ok"].merge(
-        table.loc[~table["complete"], ["model", "gate", "k"]]
-    )
-    ks = np.sort(table["k"].unique())
-    notes, counts = _notes(table, width), _counts(table, models)
+    table = summary_table(runs, panel.metric)
+    texts = []
+    for cell in table.itertuples():
+        text = f"– ({cell.ok}/{cell.needed})"
+        if cell.complete:
+            text = f"{cell.mean:.4f} ± {cell.half_width:.4f} ({cell.needed})"
+        texts.append(text)
+    table["text"] = texts
+    wide = table.pivot(index="k", columns=["model", "gate"], values="text")
+    return wide[panel.curves].rename("{:g}".format)
 
-    columns = max(
-        1, min(len(gates), int(width / (0.45 + 0.05 * max(len(", ".join(pair)) for pair in looks))))
-    )  # of the legend: a handle and its letters
-    above, inside, below = (
-        0.23 + 0.125 * -(-len(looks) // columns),
-        0.55 * width,
-        0.38 + LINE * (len(counts) + len(notes) + 1.2 * bool(notes)),
+
+def tidy_table(runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The numbers behind all panels: the cells of every study, for both metrics."""
+    tables = []
+    for study, frame in runs.items():
+        for metric in ("rel_l2_u", "max_ae_u"):
+            tables.append(summary_table(frame, metric).assign(study=study))
+    return pd.concat(tables)
+
+
+def plot_error_vs_k(
+    runs: pd.DataFrame,
+    metric: str,
+    models: Sequence[str] = MODELS,
+    gates: Sequence[str] = GATES,
+    omit: Sequence[Pair] = (),
+    width: float = COLUMN,
+) -> Figure:
+    """Mean ± Student-t 95% interval against k, one curve per model and gate not in `omit`.
+
+    All runs have one setting. A cell that lacks a run gets no mean: its finished runs are small
+    crosses, and a note below names it. The rows under the panel count the seeds per point.
+    """
+    _validate_runs(runs, gates)
+    looks = {pair: look for pair, look in styles(models, gates).items() if pair not in omit}
+    chosen = runs[[pair in looks for pair in zip(runs["model"], runs["gate"], strict=True)]]
+    table = summary_table(chosen, metric)
+    incomplete = table.loc[~table["complete"], ["model", "gate", "k"]]
+    single = chosen[chosen["status"] == "ok"].merge(incomplete)
+
+    counts, notes = _seed_counts(table, models), wrap_notes(_notes(table), width)
+    longest = max(len(f"{model}, {gate}") for model, gate in looks)
+    columns = max(1, min(len(gates), int(width / (0.45 + 0.05 * longest))))  # of the legend
+    lines = len(looks) / columns + len(counts) + len(notes)
+    figure, ((axes,), (below,)) = panels(
+        2,
+        1,
+        width,
+        height=0.55 * width + 0.6 + 0.125 * lines,
+        height_ratios=(0.55 * width, 0.11 * len(counts)),  # inches: the curves, the seed counts
     )
-    left, right, total = 0.7, 0.05, above + inside + below
-    figure = plt.figure(figsize=(width, total))
-    axes = figure.add_axes(
-        (left / width, below / total, 1 - (left + right) / width, inside / total)
-    )
+    figure.get_layout_engine().set(hspace=0, h_pad=0.02)
+
+    ks = np.sort(table["k"].unique())
     spacing = np.diff(ks).min() if len(ks) > 1 else 1.0
     reach = min(0.25, 0.05 * (len(looks) - 1)) * spacing  # the curves of one k stand side by side
-    for (pair, look), shift in zip(looks.items(), np.linspace(-reach, reach, len(looks))):
-        means, runs = (
-            rows[(rows["model"] == pair[0]) & (rows["gate"] == pair[1])] for rows in (table, single)
-        )
-        bars = {"elinewidth": 0.8, "capsize": 1.5, "capthick": 0.8}
-        name, drawn = ", ".join(pair), means["mean"].notna().any()
-        axes.errorbar(
-            means["k"] + shift,
-            means["mean"],
-            means["half_width"],
-            **look,
-            **bars,
-            label=name if drawn else "_no mean",
-        )
-        cross = "+" if look["markerfacecolor"] == "white" else "x"
-        label = "_runs" if drawn or runs.empty else f"{name}: single runs"
-        axes.plot(
-            runs["k"] + shift,
-            runs[metric],
-            cross,
-            color=look["color"],
-            markersize=2.6,
-            mew=0.5,
-            alpha=0.7,
-            label=label,
-        )
+    shifts = np.linspace(-reach, reach, len(looks))
+    for ((model, gate), look), shift in zip(looks.items(), shifts, strict=True):
+        cells = table[(table["model"] == model) & (table["gate"] == gate)]
+        crosses = single[(single["model"] == model) & (single["gate"] == gate)]
+        _plot_curve(axes, f"{model}, {gate}", cells, crosses[["k", metric]], look, shift)
+
     mean, half = table["mean"], table["half_width"].fillna(0)
-    log_axis(axes, np.concatenate([mean + half, np.maximum(mean - half, mean / 3), single[metric]]))
-    axes.set(
-        xlim=(ks[0] - 0.55 * spacing, ks[-1] + 0.55 * spacing),
-        ylabel=METRICS.get(metric, metric.replace("_", " ")),
-    )
-    axes.set_xticks(ks, [f"{k:g}" if len(ks) < 9 or i % 2 == 0 else "" for i, k in enumerate(ks)])
-    title = rf"$\lambda_\mathrm{{IC}}={frame['lambda_ic'].iloc[0]:g}$; mean ± 95% interval"
+    lowest = np.maximum(mean - half, mean / 3)
+    log_axis(axes, np.concatenate([mean + half, lowest, single[metric]]))
+    limits = ks[0] - 0.55 * spacing, ks[-1] + 0.55 * spacing
+    every = 1 if len(ks) < 9 else 2
+    axes.set_xticks(ks, [f"{k:g}" if i % every == 0 else "" for i, k in enumerate(ks)])
+    label = METRICS.get(metric, metric.replace("_", " "))
+    axes.set(xlim=limits, xlabel=STIFFNESS, ylabel=label)
+    title = rf"$\lambda_\mathrm{{IC}}={runs['lambda_ic'].iloc[0]:g}$; mean ± 95% interval"
     figure.legend(
         *axes.get_legend_handles_labels(),
-        loc="upper center",
+        loc="outside upper center",
         ncols=columns,
-        title=title,
-        borderaxespad=0.1,
         columnspacing=2.5,
+        title=title,
     )
-
-    at = (below - 0.25) / total  # from here downwards: name of the axis, seeds per point, notes
-    figure.text((left + width - right) / 2 / width, at, STIFFNESS, ha="center", va="center")
-    column = mpl.transforms.blended_transform_factory(axes.transData, figure.transFigure)
-    for i, (label, numbers) in enumerate(counts, 1):
-        y = at - (0.04 + LINE * i) / total
-        figure.text((left - 0.04) / width, y, label, ha="right", va="center", **NOTE)
-        for k, number in numbers.items():
-            axes.text(k, y, number, ha="center", va="center", transform=column, **NOTE)
-    figure.text(0.04 / width, 0.03 / total, "\n".join(notes), va="bottom", linespacing=1.15, **NOTE)
+    _plot_counts(below, counts)
+    below.set_xlim(limits)
+    add_notes(figure, notes)
     return figure
 
 
-def _notes(table, width):
-    """The lines of small print: what is lacking, said plainly."""
-    lacking = incomplete(table)
-    notes = (
-        [f"Incomplete, no mean drawn (crosses: single runs; finished/needed): {lacking}."]
-        if lacking
-        else []
+def _validate_runs(runs, gates):
+    for setting in ("lambda_ic", "loss", "steps"):
+        values = sorted(set(runs[setting]))
+        validate(setting, values, len(values) == 1, "one and the same for all runs of a panel")
+    known = sorted(set(runs["gate"]))
+    allowed = f"among the gates of the runs: {', '.join(known)}"
+    validate("gates", list(gates), set(gates) <= set(known), allowed)
+
+
+def _plot_curve(axes, name, cells, single, look, shift):
+    """One curve: means with their intervals, and single runs (k, error) as crosses."""
+    has_mean = cells["mean"].notna().any()
+    axes.errorbar(
+        cells["k"] + shift,
+        cells["mean"],
+        cells["half_width"],
+        elinewidth=0.8,
+        capsize=1.5,
+        capthick=0.8,
+        label=name if has_mean else "_no mean",
+        **look,
     )
-    few = (table["complete"] & (table["needed"] < FEWEST)).any()
-    notes += (
-        [f"Too few seeds (n < {FEWEST}): the interval is wide; a single seed would have none."]
-        if few
-        else []
+    k, errors = single.to_numpy().T
+    axes.plot(
+        k + shift,
+        errors,
+        "+" if look["markerfacecolor"] == "white" else "x",
+        color=look["color"],
+        markersize=2.6,
+        markeredgewidth=0.5,
+        alpha=0.7,
+        label="_runs" if has_mean or single.empty else f"{name}: single runs",
     )
+
+
+def _seed_counts(table, models):
+    """Seeds per point, row × k: one row per model, or per curve where its gates differ.
+
+    A cell without a mean is "–".
+    """
+    table = table.assign(text=table["needed"].astype(str).where(table["complete"], "–"))
+    rows = {}
+    for model in models:
+        cells = table[table["model"] == model]
+        curves = cells.pivot(index="gate", columns="k", values="text")
+        if len(curves.drop_duplicates()) == 1:
+            rows[f"n {model}"] = curves.iloc[0]
+        else:
+            rows |= {f"n {model} {gate}": curve for gate, curve in curves.iterrows()}
+    return pd.DataFrame(rows).T.fillna("")
+
+
+def _plot_counts(axes, counts):
+    """The seed counts as rows of text under the points."""
+    for row, (_, numbers) in enumerate(counts.iterrows()):
+        for k, number in numbers.items():
+            axes.text(k, row, number, ha="center", va="center", **NOTE)
+    axes.set_yticks(range(len(counts)), counts.index, **NOTE)
+    axes.set(ylim=(len(counts) - 0.5, -0.5), xticks=[])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.grid(False)
+
+
+def _notes(table):
+    """The small print: which cells lack runs, and whether there are too few seeds."""
+    notes = []
+    lacking = describe_incomplete(table)
+    if lacking:
+        text = "Incomplete, no mean drawn (crosses: single runs; finished/needed)"
+        notes.append(f"{text}: {lacking}.")
+    if (table["complete"] & (table["needed"] < FEWEST)).any():
+        text = "the interval is wide; a single seed would have none"
+        notes.append(f"Too few seeds (n < {FEWEST}): {text}.")
+    return notes
+
+
+def wrap_notes(notes: Sequence[str], width: float) -> list[str]:
+    """The notes as lines that fit into a figure of `width` inches."""
     return [line for note in notes for line in textwrap.wrap(note, round(20 * width))]
 
 
-def _counts(table, models):
-    """[(label, {k: text})]: seeds per point, a row per model, or per curve where the gates differ; "–" in a cell without a mean."""
-    rows = {}
-    for model, of_model in table.assign(
-        text=table["needed"].astype(str).where(table["complete"], "–")
-    ).groupby("model"):
-        curves = {
-            gate: dict(zip(curve["k"], curve["text"])) for gate, curve in of_model.groupby("gate")
-        }
-        same = len({tuple(texts.items()) for texts in curves.values()}) == 1
-        labels = (
-            [f"n {model}"]
-            if same
-            else [f"n {model} {gate}" if i == 0 else gate for i, gate in enumerate(curves)]
-        )
-        rows[model] = list(zip(labels, curves.values()))
-    return [row for model in models for row in rows.get(model, [])]
+def add_notes(figure: Figure, lines: Sequence[str]) -> None:
+    """Put lines of small print under a figure."""
+    if lines:
+        figure.supxlabel("\n".join(lines), x=0.01, ha="left", **NOTE)
 
 
-def draw(panel, frame):
-    """The figure of a Panel from the runs of its study."""
-    return error_vs_k(frame, panel.metric, panel.models, panel.gates, panel.omit, panel.width)
+def describe_incomplete(table: pd.DataFrame, most: int = 4) -> str:
+    """The cells of a `summary_table` without a mean: "adaptive exp k=20 (3/10, 1 diverged)".
+
+    Equal neighbours are merged; more than `most` parts of a curve are summed.
+    """
+    curves = {}  # description: curves
+    for (model, gate), cells in table.groupby(["model", "gate"], sort=False):
+        counts = cells[COUNTS]
+        block = counts.ne(counts.shift()).any(axis=1).cumsum()  # neighbours with equal counts
+        lacking = cells[cells["ok"] < cells["needed"]]
+        parts = [_describe_cells(part) for _, part in lacking.groupby(block)]
+        if len(parts) > most:
+            parts = [_describe_cells(lacking, summed=True)]
+        if parts:
+            curves.setdefault(", ".join(parts), []).append(f"{model} {gate}")
+    return "; ".join(f"{' & '.join(names)} k={text}" for text, names in curves.items())
 
 
-def numbers(panel, frame, digits=4):
-    """What `draw` shows, as text: k × curve → "mean ± half-width (n)", or "– (finished/needed)" where there is no mean."""
-    table = summary_table(frame, panel.metric)
-    value = f"{{0.mean:.{digits}f}} ± {{0.half_width:.{digits}f}} ({{0.needed}})"
-    table["text"] = [
-        (value if cell.complete else "– ({0.ok}/{0.needed})").format(cell)
-        for cell in table.itertuples()
-    ]
-    wide = table.pivot(index="k", columns=["model", "gate"], values="text").rename("{:g}".format)
-    return wide[[pair for pair in styles(panel.models, panel.gates) if pair not in panel.omit]]
+def _describe_cells(cells, summed=False):
+    counts, scope = cells[COUNTS].iloc[0], ""
+    where = f"{cells['k'].iloc[0]:g}"
+    if len(cells) > 1:
+        where += f"–{cells['k'].iloc[-1]:g}"
+        scope = " each"
+    if summed:
+        counts, scope = cells[COUNTS].sum(), f" over {len(cells)} cells"
+    text = f"{where} ({counts['ok']}/{counts['needed']}{scope}"
+    for status in ("diverged", "failed"):
+        if counts[status]:
+            text += f", {counts[status]} {status}"
+    return text + ")"

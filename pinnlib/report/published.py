@@ -1,4 +1,4 @@
-"""The published table of tests, and ours beside it."""
+"""The published table of tests, and our tests beside it (notebooks 03 and 07)."""
 
 import pandas as pd
 
@@ -6,38 +6,62 @@ from pinnlib.analysis.paired import LEVEL, MEANS, TEST
 from pinnlib.paths import PUBLISHED
 from pinnlib.registry import validate
 
+CHECKS = ["same_winner", "same_significance", "mean_exp_inside", "mean_linear_inside"]
 
-def published():
-    """The published table of tests; a p that is printed only as "<1e-4" has `…_is_bound` True."""
+
+def published() -> pd.DataFrame:
+    """The published table of tests; a p printed only as "<1e-4" has `…_is_bound` True."""
     return pd.read_csv(PUBLISHED / "table.csv")
 
 
-def beside_published(tests):
-    """Our tests of the adaptive model beside all eight published rows; <NA> where ours has no verdict."""
-    validate(
-        "tests",
-        list(tests),
-        {*TEST, "winner", "p_holm", "mean_exp_low"} <= {*tests},
-        "what gate_tests gives",
-    )
-    validate(
-        "model",
-        sorted(set(tests["model"])),
-        set(tests["model"]) == {"adaptive"},
-        "adaptive alone, as in the published table",
-    )
-    both = tests.merge(
-        published(), on=["lambda_ic", "k", "metric"], how="right", suffixes=("", "_published")
-    )
-    same = {
-        f"{m}_inside": both[f"{m}_published"].between(both[f"{m}_low"], both[f"{m}_high"])
-        for m in MEANS
+def beside_published(tests: pd.DataFrame) -> pd.DataFrame:
+    """Our tests of the adaptive model beside all eight published rows.
+
+    The CHECKS are <NA> where our test has no p-value.
+    """
+    needed = {*TEST, "winner", "p_holm", "mean_exp_low"}
+    validate("tests", list(tests), needed <= {*tests}, "what gate_tests gives")
+    models = sorted(set(tests["model"]))
+    allowed = "adaptive alone, as in the published table"
+    validate("model", models, models == ["adaptive"], allowed)
+
+    keys = ["lambda_ic", "k", "metric"]
+    both = tests.merge(published(), on=keys, how="right", suffixes=("", "_published"))
+    for mean in MEANS:
+        low, high = both[f"{mean}_low"], both[f"{mean}_high"]
+        both[f"{mean}_inside"] = both[f"{mean}_published"].between(low, high)
+    both["same_winner"] = both["winner"] == both["winner_published"]
+    significant = both["p_holm"] < LEVEL
+    both["same_significance"] = significant == (both["p_holm_published"] < LEVEL)
+    both[CHECKS] = both[CHECKS].astype("boolean").where(both["p_holm"].notna())
+    return both
+
+
+def agreement(beside: pd.DataFrame) -> pd.DataFrame:
+    """Per check: tests that agree with the published table, that differ, and that are open."""
+    checks = beside[CHECKS]
+    counts = {
+        "agree": checks.sum(),
+        "differ": (~checks).sum(),
+        "open": checks.isna().sum(),
     }
-    same["same_winner"] = both.winner == both.winner_published
-    same["same_significance"] = (both.p_holm < LEVEL) == (both.p_holm_published < LEVEL)
-    return both.assign(
-        **{
-            name: column.astype("boolean").where(both.p_holm.notna())
-            for name, column in same.items()
-        }
+    return pd.DataFrame(counts).astype(int)
+
+
+def agreement_numbers(prefix: str, beside: pd.DataFrame) -> dict[str, int]:
+    """The counts of `agreement` that the text quotes: agreeing and open tests per check."""
+    numbers = {}
+    for check, row in agreement(beside).iterrows():
+        numbers[f"{prefix}_{check}"] = row["agree"]
+        numbers[f"{prefix}_{check}_open"] = row["open"]
+    return numbers
+
+
+def agreement_sentence(loss: str, beside: pd.DataFrame) -> str:
+    """How many complete tests have the published winner and significance."""
+    known = beside[["same_winner", "same_significance"]].dropna()
+    same = known.all(axis=1).sum()
+    return (
+        f"With the loss of {loss}, {same} of {len(known)} complete tests "
+        "have the published winner and significance."
     )
