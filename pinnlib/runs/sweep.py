@@ -99,7 +99,7 @@ def sweep(
         report = Report(len(specs), set_aside=journal.damaged)
         with open_executor(len(todo), int(workers), scheduler) as executor:
             estimate = TimeEstimate(journal.records)
-            parts = _in_order(batches(todo, executor.processes), estimate, executor.processes)
+            parts = order_batches(batches(todo, executor.processes), estimate, executor.processes)
             bar = WorkBar(todo, estimate, executor.processes)
             try:
                 with bar.show(progress if todo else False):
@@ -128,7 +128,7 @@ def _print_stopped(report: Report, missing_before: int) -> None:
         )
 
 
-def _in_order(parts: Iterable[Batch], estimate: TimeEstimate, processes: int) -> list[Batch]:
+def order_batches(parts: Iterable[Batch], estimate: TimeEstimate, processes: int) -> list[Batch]:
     """The batches, shortest first; the first of every process is cut, to be on disk soon."""
     parts = sorted(parts, key=estimate.seconds)
     first, later = parts[:processes], parts[processes:]
