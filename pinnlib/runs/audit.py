@@ -15,6 +15,7 @@ from pinnlib.spec import RunSpec
 from pinnlib.training import train
 
 FEWEST = 5  # seeds needed to speak of a distribution
+IDENTITY = ("model", "gate", "k", "lambda_ic", "loss", "steps", "seed")
 COMPARED = ("status", "metrics", "history", "frequencies", "parameters", "parameters_sha256")
 VERDICTS = {
     "identical": "the same bits",
@@ -56,15 +57,11 @@ def audit(
     rows = []
     for record, result in zip(chosen, train(specs), strict=True):
         again = record_of(result, origin())
-        rows.append(
-            {"key": record["key"]}
-            | result.spec.select("model", "gate", "k", "lambda_ic", "loss", "steps", "seed")
-            | {
-                "recorded": record["metrics"]["rel_l2_u"],
-                "retrained": again["metrics"]["rel_l2_u"],
-                "verdict": _verdict(record, again, records),
-            }
-        )
+        row = {"key": record["key"]} | result.spec.select(*IDENTITY)
+        row["recorded"] = record["metrics"]["rel_l2_u"]
+        row["retrained"] = again["metrics"]["rel_l2_u"]
+        row["verdict"] = _verdict(record, again, records)
+        rows.append(row)
     return pd.DataFrame(rows)
 
 

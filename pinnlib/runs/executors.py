@@ -44,7 +44,9 @@ GUARD = (
 
 Batch = list[RunSpec]
 Finished = Iterator[tuple[Batch, list[Record]]]
+Origin = dict[str, str]
 Reach = Callable[[Batch, float], None]
+Report = Callable[[float], None]
 
 
 class SweepError(UserError):
@@ -54,7 +56,7 @@ class SweepError(UserError):
 class ShareReporter:
     """The `advance` callback of `train_batch`; reports the share of the updates done so far."""
 
-    def __init__(self, part: Batch, report: Callable[[float], None]) -> None:
+    def __init__(self, part: Batch, report: Report) -> None:
         self.steps = part[0].steps
         self.done = 0
         self.report = report
@@ -64,9 +66,7 @@ class ShareReporter:
         self.report(self.done / self.steps)
 
 
-def train_records(
-    part: Batch, report: Callable[[float], None], made: dict[str, str]
-) -> list[Record]:
+def train_records(part: Batch, report: Report, made: Origin) -> list[Record]:
     """The records of a batch; if it raises, those of its runs trained one by one."""
     try:
         results = train_batch(part, advance=ShareReporter(part, report))
@@ -98,14 +98,14 @@ class DaskExecutor:
     `made` says where, for workers on this machine; None: the workers find out themselves.
     """
 
-    def __init__(self, client: Client, made: dict[str, str] | None) -> None:
+    def __init__(self, client: Client, made: Origin | None) -> None:
         self.client = client
         self.made = made
         self.waiting: dict[str, Batch] = {}  # by key of the Dask task
         self.processes = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
 
     def run(self, parts: Iterable[Batch], reach: Reach) -> Finished:
-        """A batch whose worker died twice is trained again run by run."""
+        """A batch whose workers died is trained again run by run."""
         self.client.subscribe_topic(PROGRESS, partial(self._on_progress, reach))
         completed = as_completed([self._submit(part) for part in parts])
         for future in completed:
@@ -114,10 +114,8 @@ class DaskExecutor:
                 reach(part, 1)
                 yield part, future.result()
             elif future.status != "error":
-                raise SweepError(
-                    f"the Dask scheduler was lost ({future.status}); "
-                    "the same command goes on from here"
-                )
+                lost = f"the Dask scheduler was lost ({future.status})"
+                raise SweepError(f"{lost}; the same command goes on from here")
             elif len(part) > 1:
                 reach(part, 0)
                 for spec in part:
@@ -138,21 +136,20 @@ class DaskExecutor:
             reach(part, share)
 
 
-def _train_on_worker(part: Batch, made: dict[str, str] | None) -> list[Record]:
+def _train_on_worker(part: Batch, made: Origin | None) -> list[Record]:
     worker = get_worker()
     task = worker.get_current_task()
-    return train_records(
-        part,
-        lambda share: worker.log_event(PROGRESS, [task, share]),
-        origin() if made is None else made,
-    )
+    if made is None:
+        made = origin()
+    return train_records(part, lambda share: worker.log_event(PROGRESS, [task, share]), made)
+
+
+Executor = InProcessExecutor | DaskExecutor
 
 
 @contextlib.contextmanager
-def open_executor(
-    runs: int, workers: int, scheduler: str | None
-) -> Iterator[InProcessExecutor | DaskExecutor]:
-    """The executor for so many runs: on the scheduler, on local processes, or in this process."""
+def open_executor(runs: int, workers: int, scheduler: str | None) -> Iterator[Executor]:
+    """The executor of a number of runs: on the scheduler, local processes, or this process."""
     if runs == 0 or (workers == 1 and not scheduler):
         yield InProcessExecutor()
         return

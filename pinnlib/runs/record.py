@@ -25,7 +25,7 @@ def _hash(parameters: np.ndarray) -> str:
 
 
 def _round(values: Iterable[float], digits: int) -> list[float | None]:
-    """The values with so many significant digits; None for NaN and infinity, which JSON lacks."""
+    """Round to significant digits; NaN and infinity, which JSON lacks, become None."""
     return [float(f"{v:.{digits}g}") if math.isfinite(v) else None for v in values]
 
 
@@ -39,9 +39,9 @@ def is_valid_record(record: Record) -> bool:
 
 def record_of(result: Result, origin: dict[str, str]) -> Record:
     """The record of a finished run; the parameters of a network are left out."""
-    metrics = {
-        name: value if math.isfinite(value) else None for name, value in result.metrics.items()
-    }
+    metrics: dict[str, float | None] = {}
+    for name, value in result.metrics.items():
+        metrics[name] = value if math.isfinite(value) else None
     history: dict[str, list] = {}
     for name, column in result.history.items():
         history[name] = list(column) if name == "update" else _round(column, 5)

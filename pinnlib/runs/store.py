@@ -64,7 +64,6 @@ class Store:
 
     def __init__(self, folder: Path | str = RECORDS) -> None:
         self.folder = Path(folder)
-        self.aside = self.folder / "set-aside" / "lines.txt"
 
     def files(self) -> list[Path]:
         """The files of the journal, without temporary ones (which begin with a dot)."""
@@ -93,17 +92,11 @@ class Store:
         """The usable records by key; a warning names the lines that are left out."""
         records, damaged, foreign = self.scan()
         if damaged:
-            warnings.warn(
-                f"damaged records left out: {_places(damaged)}; "
-                "a sweep sets them aside and trains them again",
-                stacklevel=2,
-            )
+            advice = "a sweep sets them aside and trains them again"
+            warnings.warn(f"damaged records left out: {_places(damaged)}; {advice}", stacklevel=2)
         if foreign:
-            warnings.warn(
-                "records with settings that this version does not know, left alone: "
-                f"{_places(foreign)}",
-                stacklevel=2,
-            )
+            problem = "records with settings that this version does not know, left alone"
+            warnings.warn(f"{problem}: {_places(foreign)}", stacklevel=2)
         return records
 
     @contextlib.contextmanager
@@ -117,10 +110,9 @@ class Store:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 lock.seek(0)
-                raise StoreError(
-                    f"another sweep, process {lock.read() or 'unknown'}, is writing to "
-                    f"{self.folder}; wait for it or stop it, then start again"
-                ) from None
+                other = f"another sweep, process {lock.read() or 'unknown'}, is writing to"
+                advice = "wait for it or stop it, then start again"
+                raise StoreError(f"{other} {self.folder}; {advice}") from None
             with contextlib.suppress(OSError):  # the process id is for the message above only
                 os.truncate(lock.fileno(), 0)
                 os.write(lock.fileno(), str(os.getpid()).encode())
@@ -140,8 +132,9 @@ class Writer:
 
     def _set_aside(self, damaged: Sequence[Line]) -> None:
         """Move the damaged lines to a file of their own."""
-        self.store.aside.parent.mkdir(exist_ok=True)
-        with open(self.store.aside, "a", encoding="utf-8") as aside:
+        folder = self.store.folder / "set-aside"
+        folder.mkdir(exist_ok=True)
+        with open(folder / "lines.txt", "a", encoding="utf-8") as aside:
             for line in damaged:
                 aside.write(f"{line.path.name}:{line.number}: {line.text.rstrip()}\n")
             _to_disk(aside)
@@ -198,7 +191,5 @@ def _as_store_error(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(
-            f"cannot write to {folder}: {error.strerror or error}; "
-            "the records already there are intact"
-        ) from error
+        reason = f"cannot write to {folder}: {error.strerror or error}"
+        raise StoreError(f"{reason}; the records already there are intact") from error

@@ -24,6 +24,7 @@ TEN_GATES = (
     "rational",
 )
 SGD_RATES = (3e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4)
+Seeds = dict[str, tuple[int, dict[float, int]]]
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Study:
 
     title: str
     k: tuple[float, ...]
-    seeds: dict[str, tuple[int, dict[float, int]]]
+    seeds: Seeds = field(default_factory=lambda: {"adaptive": (20, {})})
     lambda_ic: tuple[float, ...] = (50,)
     loss: str = "balanced"
     gates: tuple[str, ...] = ("exp", "linear")
@@ -90,7 +91,6 @@ STUDIES = {
     "as_written": Study(
         "the plain mean-square loss of the paper's text",
         k=THIRTEEN_K,
-        seeds={"adaptive": (20, {})},
         lambda_ic=(0, 50),
         loss="mse",
     ),
@@ -106,7 +106,7 @@ STUDIES = {
         seeds={"fixed": (0, dict.fromkeys(SIX_K, 3)), "adaptive": (5, {})},
         stages=(0.02, 0.1, 0.2),
     ),
-    "gates": Study("ten gates", k=FOUR_K, seeds={"adaptive": (20, {})}, gates=TEN_GATES),
+    "gates": Study("ten gates", k=FOUR_K, gates=TEN_GATES),
     "gates_mse": Study(
         "ten gates under the plain mean-square loss",
         k=FOUR_K,
@@ -118,16 +118,10 @@ STUDIES = {
         "five times the updates", k=(20, 60), seeds={"adaptive": (10, {})}, stages=(5,)
     ),
     "hard_velocity": Study(
-        "an ansatz that holds the initial velocity too",
-        k=FOUR_K,
-        seeds={"adaptive": (20, {})},
-        changes={"hard_velocity": True},
+        "an ansatz that holds the initial velocity too", k=FOUR_K, changes={"hard_velocity": True}
     ),
     "free_velocity": Study(
-        "no velocity penalty, at the stiffnesses of the gate study",
-        k=FOUR_K,
-        seeds={"adaptive": (20, {})},
-        lambda_ic=(0,),
+        "no velocity penalty, at the stiffnesses of the gate study", k=FOUR_K, lambda_ic=(0,)
     ),
     **{
         f"sgd_tuning_{i}": Study(
@@ -149,10 +143,5 @@ STUDIES = {
         )
         for gate, lr in (("exp", 1e-5), ("linear", 1e-6))
     },
-    "table": Study(
-        "the runs behind the published table of tests",
-        k=(20, 60),
-        seeds={"adaptive": (20, {})},
-        lambda_ic=(0, 50),
-    ),
+    "table": Study("the runs behind the published table of tests", k=(20, 60), lambda_ic=(0, 50)),
 }

@@ -120,12 +120,9 @@ def sweep(
 def _print_stopped(report: Report, missing_before: int) -> None:
     kept = report.requested - missing_before + report.trained
     left = missing_before - report.trained
+    counts = f"{report.trained} runs trained now, {kept} on record, {left} left"
     with message_stream() as file:
-        print(
-            f"\nstopped: {report.trained} runs trained now, {kept} on record, {left} left; "
-            "the same command goes on from here",
-            file=file,
-        )
+        print(f"\nstopped: {counts}; the same command goes on from here", file=file)
 
 
 def order_batches(parts: Iterable[Batch], estimate: TimeEstimate, processes: int) -> list[Batch]:

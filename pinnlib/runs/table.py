@@ -43,12 +43,8 @@ def specs_of(*studies: str, seeds: int | None = None, steps: int | None = None) 
 
 def runs_of(specs: Sequence[RunSpec], records: Records) -> pd.DataFrame:
     """The `runs_table` of the specs; a run without a record is a row with status "missing"."""
-    validate(
-        "records",
-        type(records).__name__,
-        isinstance(records, dict),
-        "records by key, such as Store(folder).load() or sweep(…).records",
-    )
+    by_key = "records by key, such as Store(folder).load() or sweep(…).records"
+    validate("records", type(records).__name__, isinstance(records, dict), by_key)
     rows = {spec.key: records[spec.key] for spec in specs if spec.key in records}
     for spec in specs:
         if spec.key not in rows:
