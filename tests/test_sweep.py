@@ -145,10 +145,10 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path, undisturbed):
     with start_sweep(tmp_path, 2) as process:
         wait_for_records(folder, process)
         os.killpg(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=120)
         assert process.returncode == 130
         assert "the same command goes on from here" in errors
-        wait_until(lambda: group_is_gone(process), 10)
+        wait_until(lambda: group_is_gone(process), 30)
     records = essence(Store(folder).load())
     assert records
     assert records.items() <= undisturbed.items()
@@ -166,10 +166,10 @@ def test_a_stop_while_workers_start_is_as_clean(tmp_path, number, delay):
             os.killpg(process.pid, number)  # as a terminal does
         else:
             os.kill(process.pid, number)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=120)
         assert process.returncode == 130
         assert "Traceback" not in errors
-        wait_until(lambda: group_is_gone(process), 10)
+        wait_until(lambda: group_is_gone(process), 30)
 
 
 @pytest.mark.cluster
@@ -197,7 +197,7 @@ def test_a_real_scheduler_with_a_worker_killed_in_the_middle(tmp_path, undisturb
         killer = threading.Thread(target=kill_a_worker_after_the_first_record)
         killer.start()
         report = sweep(SPECS, folder, scheduler=address)
-        killer.join(timeout=60)
+        killer.join(timeout=120)
     finally:
         for process in processes:
             kill_group(process)

@@ -46,7 +46,7 @@ Batch = list[RunSpec]
 Finished = Iterator[tuple[Batch, list[Record]]]
 Origin = dict[str, str]
 Reach = Callable[[Batch, float], None]
-Report = Callable[[float], None]
+ReportShare = Callable[[float], None]
 
 
 class SweepError(UserError):
@@ -56,7 +56,7 @@ class SweepError(UserError):
 class ShareReporter:
     """The `advance` callback of `train_batch`; reports the share of the updates done so far."""
 
-    def __init__(self, part: Batch, report: Report) -> None:
+    def __init__(self, part: Batch, report: ReportShare) -> None:
         self.steps = part[0].steps
         self.done = 0
         self.report = report
@@ -66,7 +66,7 @@ class ShareReporter:
         self.report(self.done / self.steps)
 
 
-def train_records(part: Batch, report: Report, made: Origin) -> list[Record]:
+def train_records(part: Batch, report: ReportShare, made: Origin) -> list[Record]:
     """The records of a batch; if it raises, those of its runs trained one by one."""
     try:
         results = train_batch(part, advance=ShareReporter(part, report))
