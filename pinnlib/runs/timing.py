@@ -16,9 +16,7 @@ from pinnlib.spec import RunSpec
 UNKNOWN = 3e-7  # seconds per update and point of a model without records: as a spectral model
 LONG = 1e6  # updates × points; shorter runs are mostly start-up and do not show the pace
 COLUMNS = ["model", "steps", "points", "seconds"]
-# After so many seconds (or a tenth of the sweep, if that is less) the pace of the sweep itself
-# weighs as much as that of the records.
-TRUSTED = 300
+TRUSTED = 300  # seconds (at most a tenth of a sweep) that the pace of the records counts for
 BAR = (
     "{percentage:3.0f}% of the work |{bar}| {postfix[0]} of {postfix[1]} missing runs trained, "
     "{elapsed} so far, {postfix[2]} left"
