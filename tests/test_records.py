@@ -1,10 +1,7 @@
-"""The journal and the grids: nothing lost, nothing doubled, nothing wrong ever loaded."""
+"""Studies, records, store, tables, time estimates and audit: what `pinnlib.runs` keeps of runs."""
 
-import dataclasses
 import json
 import os
-import re
-import resource
 import subprocess
 import sys
 from collections import Counter
@@ -20,8 +17,9 @@ import pinnlib
 from pinnlib import MODELS, AdaptiveFourier, RunSpec
 from pinnlib.analysis import paired
 from pinnlib.paths import MACHINES, RECORDS, ROOT, RUNS_CSV
-from pinnlib.runs import provenance
+from pinnlib.runs import executors, provenance
 from pinnlib.runs.audit import VERDICTS, audit
+from pinnlib.runs.files import replacing
 from pinnlib.runs.record import is_valid_record, record_of, result_of
 from pinnlib.runs.store import Store, StoreError, decode, encode
 from pinnlib.runs.studies import STUDIES
@@ -54,7 +52,13 @@ def trained(tmp_path_factory):
     return folder
 
 
-# Grids
+# Studies
+
+
+def test_the_studies_are_known_without_torch_or_pandas():
+    code = "import sys, pinnlib.runs.studies; print({'torch', 'pandas'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "set()\n"
 
 
 def test_the_studies_have_the_sizes_of_the_contract():
@@ -76,7 +80,8 @@ def test_the_studies_have_the_sizes_of_the_contract():
         **{f"sgd_tuning_{i}": 12 for i in range(7)},
     }
     published = specs_of("main", "no_penalty", "expanded")
-    assert len(published) == 1260 == len(set(published)) == len({spec.key for spec in published})
+    assert len(published) == 1260
+    assert len({spec.key for spec in published}) == 1260
     assert len({spec.key for spec in specs_of(*STUDIES)}) == 1260 + 1040 + 848 + 1220 + 84 + 80
     assert set(specs_of("table")) <= set(published)
     assert {spec.steps for spec in specs_of("early")} == {500}
@@ -117,18 +122,18 @@ def test_a_smoke_test_shrinks_every_cell():
     assert len(specs) == 3 * 6 * 2 * 2
 
 
-def test_a_study_of_no_updates_and_records_that_are_a_folder_are_refused(tmp_path):
-    with pytest.raises(
-        ValueError, match="steps=0 is not allowed: steps must be a whole number >= 1"
-    ):
+def test_impossible_studies_are_refused():
+    with pytest.raises(ValueError, match="^steps=0 is not allowed"):
         specs_of("main", steps=0)
-    with pytest.raises(ValueError, match="records='PosixPath'.*Store"):
-        runs_of([RunSpec()], tmp_path)
-
-
-def test_an_unknown_study_is_refused():
-    with pytest.raises(ValueError, match="study='tables'.*main"):
+    with pytest.raises(ValueError, match="^seeds=0 is not allowed"):
+        specs_of("main", seeds=0)
+    with pytest.raises(ValueError, match="^study='tables' is not allowed"):
         specs_of("tables")
+
+
+def test_a_folder_is_not_taken_for_records(tmp_path):
+    with pytest.raises(ValueError, match="^records='PosixPath' is not allowed"):
+        runs_of([RunSpec()], tmp_path)
 
 
 # Records
@@ -168,24 +173,17 @@ def test_pandas_reads_it_in_one_line(trained):
 def test_the_tidy_table(trained, tmp_path):
     export(trained, tmp_path / "runs.csv")
     frame = pd.read_csv(tmp_path / "runs.csv")
-    wanted = {
-        "model",
-        "gate",
-        "k",
-        "lambda_ic",
-        "loss",
-        "seed",
-        "steps",
-        "status",
-        "rel_l2_u",
-        "max_ae_u",
-        "numerics",
-    }
     assert len(frame) == len(SPECS)
-    assert wanted <= set(frame.columns)
+    assert {"model", "gate", "k", "lambda_ic", "loss", "seed", "steps"} <= set(frame.columns)
+    assert {"status", "rel_l2_u", "max_ae_u", "numerics"} <= set(frame.columns)
     assert set(frame["gate"]) == {"exp", "linear"}
-    assert runs_table({}).columns.isin(frame.columns).all()
-    assert runs_table({}).empty
+    assert [path.name for path in tmp_path.iterdir()] == ["runs.csv"]
+
+
+def test_a_table_without_records_has_its_columns(trained):
+    empty = runs_table({})
+    assert empty.empty
+    assert set(empty.columns) <= set(runs_table(Store(trained).load()).columns)
 
 
 def test_a_network_keeps_a_hash_of_its_parameters():
@@ -194,7 +192,7 @@ def test_a_network_keeps_a_hash_of_its_parameters():
     assert record["parameters"] is None
     assert len(record["parameters_sha256"]) == 16
     assert record["frequencies"] is None
-    with pytest.raises(ValueError, match="holds no parameters"):
+    with pytest.raises(ValueError, match=record["key"]):
         result_of(record)
 
 
@@ -248,9 +246,7 @@ def test_a_record_of_settings_from_the_future_is_named_and_left_alone(trained, t
     record["spec"]["momentum"] = 0.9
     with Store(tmp_path).writing() as writer:
         writer.append([record])
-    with pytest.warns(
-        UserWarning, match="settings that this version does not know, left alone: .*:1"
-    ):
+    with pytest.warns(UserWarning, match="adaptive_exp_balanced.jsonl:1"):
         assert Store(tmp_path).load() == {}
     with Store(tmp_path).writing() as writer:
         assert not writer.damaged
@@ -303,47 +299,62 @@ def test_a_torn_record_is_named_set_aside_and_trained_again(trained, tmp_path):
     assert report.trained == 1
     assert report.set_aside == "fixed_linear_balanced.jsonl:4"
     assert "fixed_linear_balanced.jsonl:4" in str(report)
-    assert (
-        (tmp_path / "set-aside" / "lines.txt")
-        .read_text()
-        .startswith("fixed_linear_balanced.jsonl:4: {")
-    )
+    aside = (tmp_path / "set-aside" / "lines.txt").read_text()
+    assert aside.startswith("fixed_linear_balanced.jsonl:4: {")
     assert essence(Store(tmp_path).load()) == essence(Store(trained).load())
 
 
+def test_a_temporary_file_is_no_part_of_the_store(trained, tmp_path):
+    lines = (trained / "adaptive_exp_balanced.jsonl").read_bytes()
+    (tmp_path / ".new-1-adaptive_exp_balanced.jsonl").write_bytes(lines)
+    assert Store(tmp_path).load() == {}
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "file.txt"
+    with replacing(path) as temporary:
+        temporary.write_text("old")
+        assert not path.exists()
+    with pytest.raises(ZeroDivisionError), replacing(path) as temporary:
+        temporary.write_text("half of the n")
+        raise ZeroDivisionError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_two_writers_at_once_are_refused(trained):
-    with (
-        Store(trained).writing(),
-        pytest.raises(StoreError, match=f"another sweep, process {os.getpid()}, is writing"),
-    ):
+    with Store(trained).writing(), pytest.raises(StoreError, match=f"process {os.getpid()},"):
         sweep(SPECS, trained, workers=1)
 
 
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from pinnlib import RunSpec
+from pinnlib.runs.sweep import sweep
+folder, runs, limit = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+sweep([RunSpec(seed=s, steps=12, points=40) for s in range(runs)], folder, workers=1)
+"""
+
+
+def sweep_with_limit(folder, runs, limit):
+    """A sweep in a process whose files may have at most `limit` bytes."""
+    command = [sys.executable, "-c", FULL_DISK, folder, str(runs), str(limit)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.slow
 def test_a_full_disk_gives_a_clear_error_and_a_valid_journal(trained, tmp_path):
-    """A real limit of the kernel: the second record does not fit."""
     line = len(encode(next(iter(Store(trained).load().values()))))
-
-    def limited():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (line * 3 // 2, line * 3 // 2))
-
-    code = "import sys; from pathlib import Path; from pinnlib import RunSpec; from pinnlib.runs.sweep import sweep\nsweep([RunSpec(seed=s, steps=12, points=40) for s in range(3)], Path(sys.argv[1]), workers=1)"
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "records"],
-        preexec_fn=limited,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode != 0
-    assert "StoreError: cannot write to" in done.stderr
-    assert "intact" in done.stderr
+    full = sweep_with_limit(tmp_path / "records", 3, line * 3 // 2)  # the second does not fit
+    assert full.returncode != 0
+    assert "StoreError: cannot write to" in full.stderr
     records, damaged, _ = Store(tmp_path / "records").scan()
     assert len(records) == 1
     assert not damaged
-    kept = subprocess.run(
-        [sys.executable, "-c", code.replace("range(3)", "range(1)"), tmp_path / "records"],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
-    )
-    assert kept.returncode == 0  # what needs no room is done without any
+    kept = sweep_with_limit(tmp_path / "records", 1, 0)  # nothing to train needs no room
+    assert kept.returncode == 0
 
 
 def test_a_read_only_folder_gives_a_clear_error(tmp_path, monkeypatch):
@@ -351,14 +362,12 @@ def test_a_read_only_folder_gives_a_clear_error(tmp_path, monkeypatch):
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr(Path, "mkdir", refuse)  # root may write anywhere, so the refusal is played
-    with pytest.raises(StoreError, match="cannot write to .*Read-only file system"):
+    with pytest.raises(StoreError, match="Read-only file system"):
         sweep(SPECS, tmp_path / "records", workers=1)
 
 
 def test_a_failing_run_is_recorded_reported_and_tried_again(tmp_path, monkeypatch):
-    from pinnlib.runs import executors as module
-
-    real = module.train_batch
+    real = executors.train_batch
 
     def flaky(specs, **options):
         if any(spec.seed == 1 for spec in specs):
@@ -366,7 +375,7 @@ def test_a_failing_run_is_recorded_reported_and_tried_again(tmp_path, monkeypatc
         return real(specs, **options)
 
     specs = [RunSpec(seed=s, **TINY) for s in range(3)]
-    monkeypatch.setattr(module, "train_batch", flaky)
+    monkeypatch.setattr(executors, "train_batch", flaky)
     report = sweep(specs, tmp_path, workers=1)
     assert Counter(r["status"] for r in report.records.values()) == {"ok": 2, "failed": 1}
     assert "failed: 1" in str(report)
@@ -381,7 +390,7 @@ def test_a_failing_run_is_recorded_reported_and_tried_again(tmp_path, monkeypatc
 # Versions of the numerics
 
 
-def test_older_numerics_are_told_and_retrained_on_demand(trained, tmp_path):
+def test_older_numerics_are_reported_and_retrained_on_demand(trained, tmp_path):
     old = [dict(r, numerics=0) for r in Store(trained).load().values()]
     with Store(tmp_path).writing() as writer:
         writer.append(old[:3])
@@ -398,7 +407,7 @@ def test_older_numerics_are_told_and_retrained_on_demand(trained, tmp_path):
 
 
 def test_the_version_of_the_numerics_changes_with_the_bits():
-    """On a machine whose fingerprint is on file, other bits need a new NUMERICS (and a new line in data/machines.json)."""
+    """On a machine that is on file, other bits need a new NUMERICS and a line in machines.json."""
     expected = {
         line["fingerprint"]: line["numerics"]
         for line in json.loads(MACHINES.read_text())
@@ -412,65 +421,85 @@ def test_the_version_of_the_numerics_changes_with_the_bits():
 
 
 def test_how_long_the_missing_runs_would_take():
-    made = (
-        (1000, 2.0),
-        (1000, 12.0),
-        (1000, 120.0),
-        (100, 300.0),
-    )  # updates, seconds; the last is too short to tell the pace
-    pace = TimeEstimate(
-        {
-            str(i): {"spec": {"model": "fixed", "steps": steps, "points": 2000}, "seconds": seconds}
-            for i, (steps, seconds) in enumerate(made)
-        }
-    )
+    records = {}
+    # Updates and seconds; the last run is too short to show the pace.
+    for steps, seconds in ((1000, 2.0), (1000, 12.0), (1000, 120.0), (100, 300.0)):
+        spec = {"model": "fixed", "steps": steps, "points": 2000}
+        records[str(len(records))] = {"spec": spec, "seconds": seconds}
+    pace = TimeEstimate(records)
     todo = [RunSpec(model="fixed", steps=5000, seed=seed) for seed in range(2 * os.cpu_count())]
     assert pace.seconds(todo[:3]) == pytest.approx(180)
     assert pace.seconds([RunSpec(model="fixed", steps=5000, points=1000)]) == pytest.approx(30)
-    assert pace.told(todo).startswith("about 2 minutes with ")
-    assert pace.told(todo * 100).startswith("about 3.3 hours with ")
-    assert pace.told(todo, 100).startswith(f"less than two minutes with {len(todo)} ")
-    assert pace.told([]) == "nothing to train"
-    runs = pd.read_csv(RUNS_CSV).query(
-        "model == 'adaptive' and steps * points >= 1e6"
-    )  # of a model that the records lack: the repository's
-    assert pace.seconds([RunSpec()]) == pytest.approx(
-        (runs["seconds"] / runs["steps"] / runs["points"]).median() * 5000 * 2000
-    )
+    assert pace.describe(todo).startswith("about 2 minutes with ")
+    assert pace.describe(todo * 100).startswith("about 3.3 hours with ")
+    assert pace.describe(todo, 100).startswith(f"less than two minutes with {len(todo)} ")
+    assert pace.describe([]) == "nothing to train"
+    # A model that these records lack has the pace of the repository's records.
+    runs = pd.read_csv(RUNS_CSV).query("model == 'adaptive' and steps * points >= 1e6")
+    median = (runs["seconds"] / runs["steps"] / runs["points"]).median()
+    assert pace.seconds([RunSpec()]) == pytest.approx(median * 5000 * 2000)
 
 
-def test_a_variant_of_a_model_takes_as_long_as_the_model_and_a_damaged_table_spoils_nothing(
-    tmp_path, monkeypatch
-):
-    assert (
-        TimeEstimate({}).seconds([RunSpec(model="baseline(hidden=33)")])
-        == TimeEstimate({}).seconds([RunSpec(model="baseline")])
-        > 10 * TimeEstimate({}).seconds([RunSpec()])
-    )
-    assert (
-        TimeEstimate({})
-        .told([RunSpec(model="baseline")], 2)
-        .endswith("with 1 local process, at the pace of the records")
-    )
-    for text in ("", "model,steps", "<<<<<<< ours\n"):
-        (tmp_path / "runs.csv").write_text(text)
-        monkeypatch.setattr("pinnlib.runs.timing.RUNS_CSV", tmp_path / "runs.csv")
-        assert TimeEstimate({}).known == {}
+def test_a_variant_of_a_model_takes_as_long_as_the_model():
+    pace = TimeEstimate({})
+    network = pace.seconds([RunSpec(model="baseline")])
+    assert pace.seconds([RunSpec(model="baseline(hidden=33)")]) == network
+    assert network > 10 * pace.seconds([RunSpec()])
+    assert "with 1 local process," in pace.describe([RunSpec(model="baseline")], workers=2)
+
+
+@pytest.mark.parametrize("text", ["", "model,steps", "<<<<<<< ours\n"])
+def test_a_damaged_table_only_leaves_the_pace_unknown(tmp_path, monkeypatch, text):
+    (tmp_path / "runs.csv").write_text(text)
+    monkeypatch.setattr("pinnlib.runs.timing.RUNS_CSV", tmp_path / "runs.csv")
+    assert TimeEstimate({}).known == {}
 
 
 def test_how_long_a_model_takes_that_was_never_trained_is_not_known(monkeypatch):
-    monkeypatch.setitem(
-        MODELS,
-        "other",
-        dataclasses.make_dataclass(
-            "Other", [], bases=(AdaptiveFourier,), namespace={"name": "other"}, frozen=True
-        ),
-    )
-    assert (
-        TimeEstimate({}).told([RunSpec(model="other")])
-        == "how long that takes is not known: no run of other is on record"
-    )
+    class Other(AdaptiveFourier):
+        name = "other"
+
+    monkeypatch.setitem(MODELS, "other", Other)
+    assert "not known: no run of other" in TimeEstimate({}).describe([RunSpec(model="other")])
     assert TimeEstimate({}).seconds([RunSpec(model="other")]) > 0  # its share of a bar
+
+
+def test_a_dry_run_lists_the_studies_and_trains_nothing(tmp_path):
+    options = ["--dry-run", "--study", "table", "--study", "budget", "--records", tmp_path]
+    command = [sys.executable, "-m", "pinnlib", "sweep", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0
+    rows = [line.split()[:4] for line in done.stdout.splitlines()]
+    assert ["table", "160", "of", "160"] in rows
+    assert ["budget", "40", "of", "40"] in rows
+    assert not list(tmp_path.iterdir())
+
+
+# Provenance
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
+    command = ["git", "-C", folder, *identity, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_the_commit_is_the_last_that_touched_the_library(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    assert provenance.commit() == "unknown"  # not a repository
+    (tmp_path / "pinnlib").mkdir()
+    (tmp_path / "pinnlib" / "code.py").write_text("one = 1\n")
+    (tmp_path / "notes.txt").write_text("one\n")
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", "pinnlib")
+    git(tmp_path, "commit", "--quiet", "--message", "library")
+    head = git(tmp_path, "rev-parse", "--short=12", "HEAD")
+    assert provenance.commit() == head
+    git(tmp_path, "add", "notes.txt")
+    git(tmp_path, "commit", "--quiet", "--message", "notes")
+    assert provenance.commit() == head
+    (tmp_path / "pinnlib" / "code.py").write_text("one = 2\n")
+    assert provenance.commit() == f"{head}+"
 
 
 # Audit
@@ -491,22 +520,20 @@ def test_audit_confirms_good_records_and_finds_a_forged_one(trained, tmp_path):
         with Store(tmp_path / part).writing() as writer:
             writer.append([altered])
         assert audit(1, folder=tmp_path / part)["verdict"].tolist() == ["MISMATCH"]
-    with pytest.raises(ValueError, match="not those that were trained"):
+    with pytest.raises(ValueError, match=f"^record {SPECS[0].key}"):
         result_of(Store(tmp_path / "parameters").load()[SPECS[0].key])
-    command = [sys.executable, ROOT / "pinnlib", "audit", "--sample", "1", "--records", tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True)
+    options = ["--sample", "1", "--records", tmp_path]
+    command = [sys.executable, "-m", "pinnlib", "audit", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "1 MISMATCH" in done.stdout
-    assert f"MISMATCH: {VERDICTS['MISMATCH']}" in done.stdout
-    assert "identical:" not in done.stdout
+    assert VERDICTS["MISMATCH"] in done.stdout
+    assert VERDICTS["identical"] not in done.stdout
 
 
 def test_audit_names_what_is_not_on_record(trained, tmp_path):
-    with pytest.raises(
-        ValueError, match=re.escape(f"records='{tmp_path}'") + ".*there are none in it"
-    ):
+    with pytest.raises(ValueError, match="^records="):
         audit(1, folder=tmp_path)
-    with pytest.raises(ValueError, match="model='baseline'.*on record: adaptive, fixed"):
+    with pytest.raises(ValueError, match="^model='baseline' is not allowed"):
         audit(1, ["baseline"], folder=trained)
 
 
@@ -519,10 +546,9 @@ def test_audit_of_another_machines_records_compares_distributions(tmp_path):
     ]
     with Store(tmp_path / "there").writing() as writer:
         writer.append(records)
-    assert set(audit(3, folder=tmp_path / "there")["verdict"]) == {
-        "identical"
-    }  # the bits are the same, whoever made them
-    with pytest.raises(ValueError, match="no such record was made on this kind of processor"):
+    # The bits are the same, whoever made them.
+    assert set(audit(3, folder=tmp_path / "there")["verdict"]) == {"identical"}
+    with pytest.raises(ValueError, match="^here=True is not allowed"):
         audit(3, folder=tmp_path / "there", here=True)
     for record in records:
         record["seconds"], record["parameters_sha256"] = 0, "0" * 16

@@ -1,1 +1,16 @@
-"""."""
+"""Runs: which ones a study needs, how they are trained, and how they are stored and read back.
+
+    studies     the studies as data; imports the standard library only, so that the command line
+                can list them without loading torch
+    record      one finished run: what is stored of it, and the Result made from it again
+    store       the append-only journal of records
+    table       specifications of studies, and records as rows of a table
+    sweep       train the runs that have no record yet
+    executors   where batches are trained: in this process or on a Dask cluster
+    timing      how long runs take at the pace of the records, and the progress bar of a sweep
+    provenance  version of the numerics, machine and commit behind a record
+    audit       retrain a sample of the records and compare
+    files       replace a file atomically
+
+This room imports the core only. Import from the modules by name: nothing is loaded here.
+"""

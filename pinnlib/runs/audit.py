@@ -1,4 +1,7 @@
-"""Do the records hold? Retrain a random sample of them and compare."""
+"""Retrain a random sample of the records and compare."""
+
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -6,84 +9,94 @@ import pandas as pd
 from pinnlib.paths import RECORDS
 from pinnlib.registry import is_whole, validate
 from pinnlib.runs.provenance import NUMERICS, fingerprint, origin
-from pinnlib.runs.record import full_settings, record_of
+from pinnlib.runs.record import Record, Records, full_settings, record_of
 from pinnlib.runs.store import Store
 from pinnlib.spec import RunSpec
 from pinnlib.training import train
 
 FEWEST = 5  # seeds needed to speak of a distribution
+IDENTITY = ("model", "gate", "k", "lambda_ic", "loss", "steps", "seed")
+COMPARED = ("status", "metrics", "history", "frequencies", "parameters", "parameters_sha256")
 VERDICTS = {
     "identical": "the same bits",
-    "consistent": "other machine or numerics, other bits, within the recorded distribution over seeds",
-    "not judged": "other machine or numerics, other bits, and fewer than five other seeds on record to compare with",
-    "MISMATCH": "not what the record says: other bits on the same machine, or out of the distribution on another",
+    "consistent": "other machine or numerics, other bits, within the recorded distribution "
+    "over seeds",
+    "not judged": "other machine or numerics, other bits, and fewer than five other seeds on "
+    "record to compare with",
+    "MISMATCH": "not what the record says: other bits on the same machine, or out of the "
+    "distribution on another",
 }
 
 
-def audit(sample=5, models=None, seed=0, folder=RECORDS, here=False, progress=None):
-    """Retrain `sample` random records (of the given models; `here`: made on this kind of processor) and return one row each, with its verdict (see VERDICTS)."""
+def audit(
+    sample: int = 5,
+    models: Sequence[str] | None = None,
+    seed: int = 0,
+    folder: Path | str = RECORDS,
+    here: bool = False,
+) -> pd.DataFrame:
+    """Retrain `sample` random records; one row each, with its verdict (see VERDICTS).
+
+    `models` limits the sample to these models, `here` to records of this kind of processor.
+    """
     validate("sample", sample, is_whole(sample, 1), "a whole number >= 1")
     records = Store(folder).load()
     pool = [record for _, record in sorted(records.items()) if record["status"] != "failed"]
-    validate(
-        "records", str(folder), pool, "a folder with records of finished runs: there are none in it"
-    )
-    on_record = sorted({record["spec"]["model"] for record in pool})
-    for model in models or ():
-        validate(
-            "model", model, model in on_record, f"one that is on record: {', '.join(on_record)}"
-        )
-    pool = [record for record in pool if models is None or record["spec"]["model"] in models]
-    pool = [record for record in pool if not here or record["made"]["fingerprint"] == fingerprint()]
-    validate("here", here, pool, "left out: no such record was made on this kind of processor")
-    chosen = [pool[i] for i in np.random.default_rng(seed).permutation(len(pool))[: int(sample)]]
-    results = train([RunSpec(**record["spec"]) for record in chosen], progress=progress)
+    validate("records", str(folder), pool, "a folder with records of finished runs")
+    if models is not None:
+        on_record = sorted({record["spec"]["model"] for record in pool})
+        for model in models:
+            validate("model", model, model in on_record, f"on record: {', '.join(on_record)}")
+        pool = [record for record in pool if record["spec"]["model"] in models]
+    if here:
+        pool = [record for record in pool if record["made"]["fingerprint"] == fingerprint()]
+        validate("here", here, pool, "False: no such record was made on this kind of processor")
+    order = np.random.default_rng(seed).permutation(len(pool))
+    chosen = [pool[i] for i in order[: int(sample)]]
+    specs = [RunSpec(**record["spec"]) for record in chosen]
     rows = []
-    for record, result in zip(chosen, results):
+    for record, result in zip(chosen, train(specs), strict=True):
         again = record_of(result, origin())
-        told = {"key": record["key"]} | {
-            name: record["spec"][name]
-            for name in ("model", "gate", "k", "lambda_ic", "loss", "steps", "seed")
-        }
-        errors = {
-            "recorded": record["metrics"]["rel_l2_u"],
-            "retrained": again["metrics"]["rel_l2_u"],
-        }
-        rows.append(told | errors | {"verdict": _verdict(record, again, records)})
+        row = {"key": record["key"]} | result.spec.select(*IDENTITY)
+        row["recorded"] = record["metrics"]["rel_l2_u"]
+        row["retrained"] = again["metrics"]["rel_l2_u"]
+        row["verdict"] = _verdict(record, again, records)
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _verdict(record, again, records):
-    if all(
-        record[part] == again[part]
-        for part in (
-            "status",
-            "metrics",
-            "history",
-            "frequencies",
-            "parameters",
-            "parameters_sha256",
-        )
-    ):
+def _verdict(record: Record, again: Record, records: Records) -> str:
+    if all(record[part] == again[part] for part in COMPARED):
         return "identical"
     if record["made"]["fingerprint"] == fingerprint() and record["numerics"] == NUMERICS:
         return "MISMATCH"
-    alike, kin = (
-        full_settings(record) | {"seed": None},
-        [r for r in records.values() if r["status"] != "failed" and r["key"] != record["key"]],
-    )
-    siblings = [r for r in kin if full_settings(r) | {"seed": None} == alike]
+    siblings = _other_seeds(record, records)
     if len(siblings) < FEWEST:
         return "not judged"
-    if again["status"] != "ok":
-        return "consistent" if any(r["status"] == again["status"] for r in siblings) else "MISMATCH"
+    if again["status"] == "ok":
+        consistent = _within_distribution(again, siblings)
+    else:
+        consistent = any(sibling["status"] == again["status"] for sibling in siblings)
+    return "consistent" if consistent else "MISMATCH"
+
+
+def _other_seeds(record: Record, records: Records) -> list[Record]:
+    """The finished runs that differ from `record` in their seed only."""
+    settings = full_settings(record)
+    return [
+        other
+        for other in records.values()
+        if other["status"] != "failed"
+        and other["key"] != record["key"]
+        and full_settings(other) | {"seed": settings["seed"]} == settings
+    ]
+
+
+def _within_distribution(again: Record, siblings: Sequence[Record]) -> bool:
     logs = np.log([r["metrics"]["rel_l2_u"] for r in siblings if r["status"] == "ok"])
-    if not len(logs):
-        return "MISMATCH"
-    centre, value = np.median(logs), np.log(again["metrics"]["rel_l2_u"])
+    if len(logs) == 0:
+        return False
+    value = np.log(again["metrics"]["rel_l2_u"])
+    centre = np.median(logs)
     spread = 1.4826 * np.median(np.abs(logs - centre))
-    return (
-        "consistent"
-        if logs.min() <= value <= logs.max() or abs(value - centre) <= 4 * spread
-        else "MISMATCH"
-    )
+    return logs.min() <= value <= logs.max() or abs(value - centre) <= 4 * spread

@@ -1,183 +1,206 @@
-"""Where batches are trained: in this process, by local ones, or by the workers of a Dask scheduler."""
+"""Where batches of runs are trained: in this process, or by the workers of a Dask cluster.
+
+An executor has `processes`, the number of batches that it trains at once, and
+`run(parts, reach)`, which yields (batch, its records) as batches finish and calls
+reach(batch, share) when a share of a batch's work is done.
+"""
 
 import contextlib
 import signal
 import threading
 import uuid
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from multiprocessing import resource_tracker
+
+import dask
+from distributed import Client, Future, LocalCluster, as_completed, get_worker
 
 from pinnlib.registry import UserError
 from pinnlib.runs.provenance import origin
-from pinnlib.runs.record import failure_of, record_of
+from pinnlib.runs.record import Record, failure_of, record_of
+from pinnlib.spec import RunSpec
 from pinnlib.training import train_batch
 
 DASK = {
-    "distributed.scheduler.worker-ttl": None,  # a pause of the whole sweep, such as a closed lid, is not the death of its workers; that is seen at once
-    "distributed.worker.profile.enabled": False,  # this and the next two took a twentieth of the time, for monitoring
+    # Dask sees the death of a worker at once; a pause of the whole sweep (a closed lid) is none.
+    "distributed.scheduler.worker-ttl": None,
+    # Monitoring, which took 5% of the time.
+    "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.worker.memory.monitor-interval": "1s",
 }
-PROGRESS = "pinnlib-progress"  # the topic under which workers tell how far they are
-GUARD = 'a script that sweeps with several workers is run by each of them too: put the call under `if __name__ == "__main__":`'
+LOCAL = {
+    "threads_per_worker": 1,
+    "host": "127.0.0.1",
+    "dashboard_address": "127.0.0.1:0",
+    "silence_logs": "CRITICAL",
+}
+PROGRESS = "pinnlib-progress"  # the Dask topic under which workers report progress
+GUARD = (
+    "a script that sweeps with several workers is run by each of them too: "
+    'put the call under `if __name__ == "__main__":`'
+)
+
+Batch = list[RunSpec]
+Finished = Iterator[tuple[Batch, list[Record]]]
+Origin = dict[str, str]
+Reach = Callable[[Batch, float], None]
+ReportShare = Callable[[float], None]
 
 
 class SweepError(UserError):
-    """The sweep cannot go on; what is finished is on record."""
+    """The sweep cannot go on; finished runs are on record."""
 
 
-def train_records(specs, advance=lambda updates: None, made=None):
-    """Records of a batch, wherever this runs (`made` says where, if the caller knows); a run that raises is recorded as failed, alone."""
-    made = origin() if made is None else made
+class ShareReporter:
+    """The `advance` callback of `train_batch`; reports the share of the updates done so far."""
+
+    def __init__(self, part: Batch, report: ReportShare) -> None:
+        self.steps = part[0].steps
+        self.done = 0
+        self.report = report
+
+    def __call__(self, updates: int) -> None:
+        self.done += updates
+        self.report(self.done / self.steps)
+
+
+def train_records(part: Batch, report: ReportShare, made: Origin) -> list[Record]:
+    """The records of a batch; if it raises, those of its runs trained one by one."""
     try:
-        return [record_of(result, made) for result in train_batch(specs, advance=advance)]
-    except Exception as error:  # one run's failure must not lose its batch: each is tried alone and the failure recorded
-        if len(specs) > 1:
-            return [record for spec in specs for record in train_records([spec], made=made)]
-        return [failure_of(specs[0], f"{type(error).__name__}: {error}", made)]
+        results = train_batch(part, advance=ShareReporter(part, report))
+        return [record_of(result, made) for result in results]
+    except Exception as error:
+        if len(part) == 1:
+            return [failure_of(part[0], error, made)]
+    records = []
+    for spec in part:
+        records += train_records([spec], lambda share: None, made)
+    return records
 
 
-def here(parts, reached):
-    """(batch, its records), one after the other, in this process."""
-    for part in parts:
-        records = train_records(part, _telling(part, lambda share, part=part: reached(part, share)))
-        reached(part, 1)
-        yield part, records
+class InProcessExecutor:
+    """Trains one batch after the other in this process."""
+
+    processes = 1
+
+    def run(self, parts: Iterable[Batch], reach: Reach) -> Finished:
+        for part in parts:
+            records = train_records(part, partial(reach, part), origin())
+            reach(part, 1)
+            yield part, records
 
 
-def _there(part, made):
-    """The records of a batch, by a worker, who tells on its way how far it is."""
-    from distributed import get_worker
+class DaskExecutor:
+    """Trains batches on the workers of a Dask client.
 
+    `made` says where, for workers on this machine; None: the workers find out themselves.
+    """
+
+    def __init__(self, client: Client, made: Origin | None) -> None:
+        self.client = client
+        self.made = made
+        self.waiting: dict[str, Batch] = {}  # by key of the Dask task
+        self.processes = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+
+    def run(self, parts: Iterable[Batch], reach: Reach) -> Finished:
+        """A batch whose workers died is trained again run by run."""
+        self.client.subscribe_topic(PROGRESS, partial(self._on_progress, reach))
+        completed = as_completed([self._submit(part) for part in parts])
+        for future in completed:
+            part = self.waiting.pop(future.key)
+            if future.status == "finished":
+                reach(part, 1)
+                yield part, future.result()
+            elif future.status != "error":
+                lost = f"the Dask scheduler was lost ({future.status})"
+                raise SweepError(f"{lost}; the same command goes on from here")
+            elif len(part) > 1:
+                reach(part, 0)
+                for spec in part:
+                    completed.add(self._submit([spec]))
+            else:
+                reach(part, 1)
+                yield part, [failure_of(part[0], future.exception(), {"fingerprint": "unknown"})]
+
+    def _submit(self, part: Batch) -> Future:
+        key = f"train-{uuid.uuid4()}"
+        self.waiting[key] = part
+        return self.client.submit(_train_on_worker, part, self.made, key=key, retries=1)
+
+    def _on_progress(self, reach: Reach, event: tuple) -> None:
+        task, share = event[1]
+        part = self.waiting.get(task)
+        if part is not None:  # else it is a task of another sweep on the same scheduler
+            reach(part, share)
+
+
+def _train_on_worker(part: Batch, made: Origin | None) -> list[Record]:
     worker = get_worker()
     task = worker.get_current_task()
-    return train_records(
-        part, _telling(part, lambda share: worker.log_event(PROGRESS, [task, share])), made
-    )
+    if made is None:
+        made = origin()
+    return train_records(part, lambda share: worker.log_event(PROGRESS, [task, share]), made)
 
 
-def _telling(part, tell):
-    """What `train_batch` advances, as shares of its work."""
-    done = 0
-
-    def advance(updates):
-        nonlocal done
-        done += updates
-        tell(done / part[0].steps)
-
-    return advance
+Executor = InProcessExecutor | DaskExecutor
 
 
 @contextlib.contextmanager
-def cluster(todo, workers, scheduler):
-    """A Dask client: of the scheduler, or of local processes on loopback; None where this process does the work itself."""
-    if not todo or (workers == 1 and not scheduler):
-        yield None
+def open_executor(runs: int, workers: int, scheduler: str | None) -> Iterator[Executor]:
+    """The executor of a number of runs: on the scheduler, local processes, or this process."""
+    if runs == 0 or (workers == 1 and not scheduler):
+        yield InProcessExecutor()
         return
-    import dask
-    from distributed import Client  # a second of imports that nothing else needs
-
-    with (
-        dask.config.set(DASK),
-        contextlib.nullcontext(scheduler) if scheduler else _local(min(workers, len(todo))) as home,
-    ):
-        try:
-            client = Client(home)
-        except OSError as error:
-            raise SweepError(
-                f"no Dask scheduler answers at {scheduler or 'loopback'}: {error}"
-            ) from None
-        with client:
-            yield client
+    with dask.config.set(DASK), contextlib.ExitStack() as stack:
+        if scheduler:
+            client = stack.enter_context(_connect(scheduler))
+            yield DaskExecutor(client, made=None)
+        else:
+            cluster = _start_local_cluster(min(workers, runs), stack)
+            client = stack.enter_context(_connect(cluster))
+            yield DaskExecutor(client, made=origin())
 
 
-@contextlib.contextmanager
-def _local(workers):
-    """A cluster of processes on loopback."""
-    from distributed import LocalCluster
-
-    options = {
-        "threads_per_worker": 1,
-        "host": "127.0.0.1",
-        "dashboard_address": "127.0.0.1:0",
-        "silence_logs": "CRITICAL",
-    }
-    with contextlib.ExitStack() as stack:
-        try:
-            with _undisturbed():
-                local = stack.enter_context(LocalCluster(n_workers=workers, **options))
-        except RuntimeError as error:
-            raise SweepError(f"no worker could be started ({error}); {GUARD}") from None
-        yield local
-
-
-@contextlib.contextmanager
-def _undisturbed():
-    """A Ctrl-C or SIGTERM waits until what is started in here is up, and a Ctrl-C never reaches it: whoever started it shuts it down."""
-    late, before, mask = [], {}, signal.pthread_sigmask(signal.SIG_BLOCK, ())
+def _connect(home: str | LocalCluster) -> Client:
     try:
-        if (
-            threading.current_thread() is threading.main_thread()
-        ):  # who alone may say what a signal does
-            for name in (signal.SIGINT, signal.SIGTERM):
-                before[name] = signal.signal(name, lambda number, _: late.append(number))
-        resource_tracker.ensure_running()  # started later, it would lift what is blocked here
-        signal.pthread_sigmask(
-            signal.SIG_BLOCK, {signal.SIGINT}
-        )  # threads and processes inherit that
+        return Client(home)
+    except OSError as error:
+        address = home if isinstance(home, str) else "loopback"
+        raise SweepError(f"no Dask scheduler answers at {address}: {error}") from None
+
+
+def _start_local_cluster(workers: int, stack: contextlib.ExitStack) -> LocalCluster:
+    """Processes on loopback. `stack` shuts them down, also after a Ctrl-C while they start."""
+    try:
+        with _signals_delayed():
+            return stack.enter_context(LocalCluster(n_workers=workers, **LOCAL))
+    except RuntimeError as error:
+        raise SweepError(f"no worker could be started ({error}); {GUARD}") from None
+
+
+@contextlib.contextmanager
+def _signals_delayed() -> Iterator[None]:
+    """Delay Ctrl-C and SIGTERM to the end of the block, and hide Ctrl-C from what it starts.
+
+    Threads and processes that start in the block inherit the blocked signal: a Ctrl-C reaches
+    this process only, which then shuts them down.
+    """
+    delayed = []
+    handlers = {}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        if threading.current_thread() is threading.main_thread():  # others may not set handlers
+            for number in (signal.SIGINT, signal.SIGTERM):
+                handlers[number] = signal.signal(number, lambda n, _: delayed.append(n))
+        resource_tracker.ensure_running()  # started later, it would unblock the signal
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for name, handler in before.items():
-            signal.signal(
-                name, signal.SIG_DFL if handler is None else handler
-            )  # None: one that was not set by Python, and cannot be
-        for number in late[:1]:
-            signal.raise_signal(number)
-
-
-def on_cluster(client, parts, reached, elsewhere):
-    """(batch, its records) as they are finished; a batch whose worker died again and again is tried run by run."""
-    from distributed import as_completed
-
-    def submit(part):
-        future = client.submit(
-            _there, part, None if elsewhere else {}, key=f"train-{uuid.uuid4()}", retries=1
-        )
-        waiting[future.key] = part
-        return future
-
-    def heard(event):
-        task, share = event[1]
-        if task in waiting:  # another sweep may use the same scheduler
-            reached(waiting[task], share)
-
-    waiting = {}
-    client.subscribe_topic(PROGRESS, heard)
-    completed = as_completed([submit(part) for part in parts])
-    made = (
-        {} if elsewhere else {"made": origin()}
-    )  # our own workers need not find out where they are; others do
-    for future in completed:
-        part = waiting.pop(future.key)
-        if future.status == "finished":
-            reached(part, 1)
-            yield part, [record | made for record in future.result()]
-        elif future.status != "error":
-            raise SweepError(
-                f"the Dask scheduler was lost ({future.status}); the same command goes on from here"
-            )
-        elif len(part) > 1:
-            reached(part, 0)
-            for spec in part:
-                completed.add(submit([spec]))
-        else:
-            error = future.exception()
-            reached(part, 1)
-            yield (
-                part,
-                [
-                    failure_of(
-                        part[0], f"{type(error).__name__}: {error}", {"fingerprint": "unknown"}
-                    )
-                ],
-            )
+        for number, handler in handlers.items():
+            # None: the handler was not set by Python and cannot be restored.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        if delayed:
+            signal.raise_signal(delayed[0])

@@ -1,6 +1,7 @@
-"""Which arithmetic made a record: a version that we raise, and a fingerprint that each machine computes."""
+"""Which arithmetic made a record: a version that we raise, and a fingerprint of the machine."""
 
 import hashlib
+import itertools
 import json
 import platform
 import subprocess
@@ -15,81 +16,74 @@ from pinnlib.paths import MACHINES, ROOT
 from pinnlib.spec import RunSpec
 from pinnlib.training import train_batch
 
-# Raised when, and only when, a change alters the bits of a run on the same machine (a test holds it to that).
+# Raised if and only if a change alters the bits of a run on the same machine (a test checks this).
 NUMERICS = 1
+CODE = ("pinnlib", "paper/main.tex", "paper/references.bib")  # what `commit` watches for changes
 
 
 @lru_cache(maxsize=1)
-def fingerprint():
-    """Hash of the bits of a few short runs, one per trunk × gate × loss: equal where machine and numerics give equal records."""
+def fingerprint() -> str:
+    """Hash of a few short runs: equal where machine and numerics give records with equal bits."""
     digest = hashlib.sha256()
-    for model in ("adaptive", "fixed", "baseline"):
-        for gate in ("exp", "linear"):
-            for loss in ("balanced", "mse"):
-                (result,) = train_batch([RunSpec(model=model, gate=gate, loss=loss, steps=4)])
-                digest.update(result.parameters.tobytes())
-                digest.update(json.dumps(result.metrics).encode())
+    models = ("adaptive", "fixed", "baseline")
+    for model, gate, loss in itertools.product(models, ("exp", "linear"), ("balanced", "mse")):
+        (result,) = train_batch([RunSpec(model=model, gate=gate, loss=loss, steps=4)])
+        digest.update(result.parameters.tobytes())
+        digest.update(json.dumps(result.metrics).encode())
     return digest.hexdigest()[:16]
 
 
 @lru_cache(maxsize=1)
-def cpu():
-    """The processor's name, as the system tells it."""
+def _cpuinfo() -> dict[str, str]:
+    """What Linux says of the first processor; empty elsewhere."""
     path = Path("/proc/cpuinfo")
-    names = (
-        [
-            line.split(":")[1].strip()
-            for line in path.read_text().splitlines()
-            if line.startswith("model name")
-        ]
-        if path.exists()
-        else []
-    )
-    return names[0] if names else platform.processor() or platform.machine()
+    if not path.exists():
+        return {}
+    facts = {}
+    for line in path.read_text().split("\n\n")[0].splitlines():
+        name, _, value = line.partition(":")
+        facts[name.strip()] = value.strip()
+    return facts
 
 
-@lru_cache(maxsize=1)
-def machine():
-    """What decides which machine instructions run: processor model, vector width in use, versions of what compiles."""
-    path = Path("/proc/cpuinfo")
-    facts = (
-        dict(line.split(":", 1) for line in path.read_text().split("\n\n")[0].splitlines())
-        if path.exists()
-        else {}
-    )
-    facts = {name.strip(): value.strip() for name, value in facts.items()}
-    kind = "/".join(
-        facts.get(name, "?") for name in ("vendor_id", "cpu family", "model", "stepping")
-    )
-    return f"{kind} {torch.backends.cpu.get_cpu_capability()} torch {torch.__version__} numba {numba.__version__}"
+def cpu() -> str:
+    """The name of the processor."""
+    return _cpuinfo().get("model name") or platform.processor() or platform.machine()
 
 
-def kinds():
-    """Fingerprint → kind of machine, as `machine` tells it, for those that are known."""
+def machine() -> str:
+    """What decides the bits: processor model, vector width in use, versions of the compilers."""
+    names = ("vendor_id", "cpu family", "model", "stepping")
+    kind = "/".join(_cpuinfo().get(name, "?") for name in names)
+    vectors = torch.backends.cpu.get_cpu_capability()
+    return f"{kind} {vectors} torch {torch.__version__} numba {numba.__version__}"
+
+
+def kinds() -> dict[str, str]:
+    """Fingerprint → machine, for the machines that are on file."""
     return {line["fingerprint"]: line["machine"] for line in json.loads(MACHINES.read_text())}
 
 
-def commit():
-    """The last commit that touched library, records or the text of the report, with a + where library or text differ from it, or 'unknown'."""
-    git = ["git", "-C", ROOT]
-    code, records = ["pinnlib", "paper/main.tex", "paper/references.bib"], ["data/records"]
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(ROOT), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def commit() -> str:
+    """The last commit that touched the library, the text of the report or the records.
+
+    A + follows if library or text have changed since. "unknown" without git.
+    """
     try:
-        head = subprocess.run(
-            [*git, "log", "-1", "--format=%h", "--abbrev=12", "--", *code, *records],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        changed = subprocess.run(
-            [*git, "status", "--porcelain", "--", *code], capture_output=True, text=True, check=True
-        ).stdout
+        head = _git("log", "-1", "--format=%h", "--abbrev=12", "--", *CODE, "data/records")
+        changes = _git("status", "--porcelain", "--", *CODE)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return head.stdout.strip() + "+" * bool(changed)
+    return f"{head}+" if changes else head
 
 
 @lru_cache(maxsize=1)
-def origin():
+def origin() -> dict[str, str]:
     """Where a record is made: versions, processor, fingerprint, commit."""
     return {
         "pinnlib": pinnlib.__version__,

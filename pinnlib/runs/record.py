@@ -1,8 +1,9 @@
-"""What is kept of a finished run, and what is made of it again: a result, or a row of a table."""
+"""What is stored of a finished run, and the Result that is made from it again."""
 
 import dataclasses
 import hashlib
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,102 +16,101 @@ from pinnlib.training import Result, start
 
 Record = dict[str, Any]  # one line of the store
 Records = dict[str, Record]  # by key
+DEFAULTS = dataclasses.asdict(RunSpec())
 LARGEST_KEPT = 1000  # parameters: a spectral model's are kept, a network's only as a hash
 
 
-def _hash(parameters):
+def _hash(parameters: np.ndarray) -> str:
     return hashlib.sha256(parameters.tobytes()).hexdigest()[:16]
 
 
-def is_valid_record(record):
-    """False for a record whose settings this version of the library does not know, or whose key is not that of its settings."""
+def _round(values: Iterable[float], digits: int) -> list[float | None]:
+    """Round to significant digits; NaN and infinity, which JSON lacks, become None."""
+    return [float(f"{v:.{digits}g}") if math.isfinite(v) else None for v in values]
+
+
+def is_valid_record(record: Record) -> bool:
+    """True if this version of the library knows the settings and the key belongs to them."""
     try:
         return RunSpec(**record["spec"]).key == record["key"]
     except (KeyError, TypeError, ValueError):
         return False
 
 
-def _rounded(values, digits):
-    return [float(f"{v:.{digits}g}") if math.isfinite(v) else None for v in values]
-
-
-def record_of(result, origin):
-    """What is kept of a run: everything for a spectral model, all but the parameters for a network."""
-    finite = result.status == "ok"
-    parameters = result.parameters
+def record_of(result: Result, origin: dict[str, str]) -> Record:
+    """The record of a finished run; the parameters of a network are left out."""
+    metrics: dict[str, float | None] = {}
+    for name, value in result.metrics.items():
+        metrics[name] = value if math.isfinite(value) else None
+    history: dict[str, list] = {}
+    for name, column in result.history.items():
+        history[name] = list(column) if name == "update" else _round(column, 5)
+    frequencies = parameters = None
+    if result.status == "ok":
+        if result.frequencies is not None:
+            frequencies = _round(result.frequencies, 7)
+        if len(result.parameters) <= LARGEST_KEPT:
+            parameters = [float(str(p)) for p in result.parameters]  # shortest exact decimals
     return {
         "key": result.spec.key,
         "numerics": NUMERICS,
         "status": result.status,
         "spec": dataclasses.asdict(result.spec),
-        "metrics": {
-            name: value if math.isfinite(value) else None for name, value in result.metrics.items()
-        },
-        "frequencies": _rounded(result.frequencies, 7)
-        if finite and result.frequencies is not None
-        else None,
-        "history": {
-            name: (list(column) if name == "update" else _rounded(column, 5))
-            for name, column in result.history.items()
-        },
-        "parameters": [float(str(p)) for p in parameters]
-        if finite and len(parameters) <= LARGEST_KEPT
-        else None,
-        "parameters_sha256": _hash(parameters),
+        "metrics": metrics,
+        "frequencies": frequencies,
+        "history": history,
+        "parameters": parameters,
+        "parameters_sha256": _hash(result.parameters),
         "seconds": round(result.seconds, 3),
         "made": origin,
     }
 
 
-def failure_of(spec, error, origin):
-    """The record of a run that raised."""
+def failure_of(spec: RunSpec, error: BaseException, origin: dict[str, str]) -> Record:
+    """The record of a run that raised `error`."""
     return {
         "key": spec.key,
         "numerics": NUMERICS,
         "status": "failed",
         "spec": dataclasses.asdict(spec),
-        "error": error,
+        "error": f"{type(error).__name__}: {error}",
         "made": origin,
     }
 
 
-def result_of(record):
+def result_of(record: Record) -> Result:
     """The Result of a record that kept its parameters, ready to predict."""
     if record.get("parameters") is None:
         raise ValueError(
-            f"record {record['key']} ({record['status']}) holds no parameters; train(RunSpec(**{record['spec']})) makes them again"
+            f"record {record['key']} ({record['status']}) holds no parameters; "
+            f"train(RunSpec(**{record['spec']})) makes them again"
         )
     spec = RunSpec(**record["spec"])
     parameters = np.array(record["parameters"], dtype=spec.precision)
     if _hash(parameters) != record["parameters_sha256"]:
-        raise ValueError(f"record {record['key']}: its parameters are not those that were trained")
-    return Result(
-        spec,
-        record["status"],
-        record["metrics"],
-        pd.DataFrame(record["history"]),
-        parameters,
-        record["seconds"],
-    )
+        raise ValueError(f"record {record['key']}: its parameters do not match their checksum")
+    history = pd.DataFrame(record["history"])
+    status, metrics, seconds = record["status"], record["metrics"], record["seconds"]
+    return Result(spec, status, metrics, history, parameters, seconds)
 
 
-def same_formulas(record):
-    """True if the run begins as its record says: its gate, trunk and system are those that it was trained with, and not others of the same name."""
+def same_formulas(record: Record) -> bool:
+    """True if the residuals of the untrained run are those that its record begins with.
+
+    If not, its gate, trunk or system has another formula now, under the same name.
+    """
     theta, collocation, objective = start([RunSpec(**record["spec"])])
     with torch.no_grad():
-        now = {
-            name: term.item()
-            for name, term in objective.terms(theta, collocation.draw()).items()
-            if name.startswith("rms_")
-        }
-    then = {
-        name: column[0] for name, column in record["history"].items() if name.startswith("rms_")
-    }
-    return now.keys() == then.keys() and all(
-        then[name] is None or math.isclose(now[name], then[name], rel_tol=1e-3) for name in now
-    )
+        terms = objective.terms(theta, collocation.draw())
+    now = {name: term.item() for name, term in terms.items() if name.startswith("rms_")}
+    history = record["history"]
+    then = {name: column[0] for name, column in history.items() if name.startswith("rms_")}
+    if now.keys() != then.keys():
+        return False
+    comparable = [name for name in now if then[name] is not None]
+    return all(math.isclose(now[name], then[name], rel_tol=1e-3) for name in comparable)
 
 
-def full_settings(record):
-    """All settings of a run; a field that is younger than its record has its default."""
-    return dataclasses.asdict(RunSpec()) | record["spec"]
+def full_settings(record: Record) -> dict[str, Any]:
+    """All settings of a run; a field that is newer than the record has its default."""
+    return DEFAULTS | record["spec"]

@@ -1,6 +1,7 @@
-"""The append-only journal of finished runs: JSON lines, each with the checksum of its own bytes.
+"""The append-only journal of finished runs: JSON lines, each with a checksum.
 
-A line is {"checksum": "<16 hex digits>", <the rest>}; the checksum is that of <the rest> up to the end of the line.
+A line is {"checksum": "<16 hex digits>", <rest>}; the checksum is that of <rest>, up to the end
+of the line.
 """
 
 import contextlib
@@ -10,143 +11,150 @@ import json
 import os
 import re
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import IO, NamedTuple
 
 from pinnlib.paths import RECORDS
 from pinnlib.registry import UserError
-from pinnlib.runs.record import is_valid_record
+from pinnlib.runs.files import replacing
+from pinnlib.runs.record import Record, Records, is_valid_record
 
-LINE = re.compile(r'\{"checksum": "([0-9a-f]{16})", (.*)', re.DOTALL)
+LINE = re.compile(r'\{"checksum": "([0-9a-f]{16})", (.*)\n', re.DOTALL)
 
 
 class StoreError(UserError):
-    """The journal cannot be written; what it holds is still valid."""
+    """The journal cannot be written; the records in it stay valid."""
 
 
-def _checksum(text):
+def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def encode(record):
-    """A record as its line."""
+def encode(record: Record) -> str:
+    """The line of a record."""
     rest = json.dumps(record, allow_nan=False, separators=(",", ":"))[1:]
     return f'{{"checksum": "{_checksum(rest)}", {rest}\n'
 
 
-def decode(line):
-    """The record of a line, or None if a byte of it is not as it was written."""
-    match = LINE.fullmatch(line.removesuffix("\n"))
-    if not line.endswith("\n") or not match or _checksum(match[2]) != match[1]:
+def decode(line: str) -> Record | None:
+    """The record of a line, or None if the line is torn or altered."""
+    match = LINE.fullmatch(line)
+    if match is None or _checksum(match[2]) != match[1]:
         return None
     return json.loads("{" + match[2])
 
 
+class Line(NamedTuple):
+    """A line of the journal that holds no usable record."""
+
+    path: Path
+    number: int
+    text: str
+
+
+def _read_lines(path: Path) -> Iterator[Line]:
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
+        for number, text in enumerate(lines, 1):
+            yield Line(path, number, text)
+
+
 class Store:
-    """The records under a folder, one file per model, gate and loss; only `writing()` changes them."""
+    """The records in a folder, one file per model, gate and loss; only `writing()` changes them."""
 
-    def __init__(self, folder=RECORDS):
+    def __init__(self, folder: Path | str = RECORDS) -> None:
         self.folder = Path(folder)
-        self.aside = self.folder / "set-aside" / "lines.txt"
 
-    def files(self):
-        return sorted(self.folder.glob("*.jsonl"))
+    def files(self) -> list[Path]:
+        """The files of the journal, without temporary ones (which begin with a dot)."""
+        return sorted(self.folder.glob("[!.]*.jsonl"))
 
-    def scan(self):
-        """(good records by key, torn or altered lines, sound records that this version does not understand), as (file, number, line).
+    def scan(self) -> tuple[Records, list[Line], list[Line]]:
+        """Usable records by key, damaged lines, and intact lines of settings unknown here.
 
-        Of several records of a run the newest numerics wins, in any order of lines.
+        Of several records of a run, the one by the newest numerics wins.
         """
-        good, damaged, foreign = {}, [], []
+        records: Records = {}
+        damaged = []
+        foreign = []
         for path in self.files():
-            with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
-                for number, line in enumerate(lines, 1):
-                    record = decode(line)
-                    if record is None:
-                        damaged.append((path, number, line))
-                    elif not is_valid_record(record):
-                        foreign.append((path, number, line))
-                    else:
-                        _keep_better(good, record)
-        return good, damaged, foreign
+            for line in _read_lines(path):
+                record = decode(line.text)
+                if record is None:
+                    damaged.append(line)
+                elif not is_valid_record(record):
+                    foreign.append(line)
+                else:
+                    _keep_better(records, record)
+        return records, damaged, foreign
 
-    def load(self):
-        """Good records by key; the damaged ones are named in a warning and left out."""
-        good, damaged, foreign = self.scan()
+    def load(self) -> Records:
+        """The usable records by key; a warning names the lines that are left out."""
+        records, damaged, foreign = self.scan()
         if damaged:
-            warnings.warn(
-                f"damaged records left out: {_places(damaged)}; a sweep sets them aside and trains them again",
-                stacklevel=2,
-            )
+            advice = "a sweep sets them aside and trains them again"
+            warnings.warn(f"damaged records left out: {_places(damaged)}; {advice}", stacklevel=2)
         if foreign:
-            warnings.warn(
-                f"records with settings that this version does not know, left alone: {_places(foreign)}",
-                stacklevel=2,
-            )
-        return good
+            problem = "records with settings that this version does not know, left alone"
+            warnings.warn(f"{problem}: {_places(foreign)}", stacklevel=2)
+        return records
 
     @contextlib.contextmanager
-    def writing(self):
-        """Hold the journal for writing, alone: damaged lines are set aside first. Yields a Writer."""
-        with _clear_errors(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            lock = open(self.folder / ".lock", "a+")
-        with lock:
+    def writing(self) -> Iterator["Writer"]:
+        """Lock the journal, set damaged lines aside and yield its Writer."""
+        with contextlib.ExitStack() as stack:
+            with _as_store_error(self.folder):
+                self.folder.mkdir(parents=True, exist_ok=True)
+                lock = stack.enter_context(open(self.folder / ".lock", "a+"))
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 lock.seek(0)
-                raise StoreError(
-                    f"another sweep, process {lock.read() or 'unknown'}, is writing to {self.folder}; wait for it or stop it, then start again"
-                ) from None
-            with contextlib.suppress(
-                OSError
-            ):  # who holds it is told as a courtesy, which a full disk may spare us
+                other = f"another sweep, process {lock.read() or 'unknown'}, is writing to"
+                advice = "wait for it or stop it, then start again"
+                raise StoreError(f"{other} {self.folder}; {advice}") from None
+            with contextlib.suppress(OSError):  # the process id is for the message above only
                 os.truncate(lock.fileno(), 0)
                 os.write(lock.fileno(), str(os.getpid()).encode())
             yield Writer(self)
 
 
 class Writer:
-    """The one who may write: `damaged` names what was set aside at the start."""
+    """Appends to a locked store; `damaged` names the lines that were set aside at the start."""
 
-    def __init__(self, journal):
-        self.journal = journal
-        self.records, damaged, _ = journal.scan()
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.records, damaged, _ = store.scan()
         self.damaged = _places(damaged)
-        with _clear_errors(journal.folder):
-            self._set_aside(damaged)
-
-    def _set_aside(self, damaged):
         if damaged:
-            self.journal.aside.parent.mkdir(exist_ok=True)
-            with open(self.journal.aside, "a", encoding="utf-8") as aside:
-                aside.writelines(
-                    f"{path.name}:{number}: {line.rstrip()}\n" for path, number, line in damaged
-                )
-                _to_disk(aside)
-            for path in {path for path, _, _ in damaged}:
-                bad = {number for p, number, _ in damaged if p == path}
-                with (
-                    path.open(encoding="utf-8", errors="replace", newline="\n") as lines,
-                    open(f"{path}.new", "w", encoding="utf-8") as new,
-                ):
-                    new.writelines(
-                        line for number, line in enumerate(lines, 1) if number not in bad
-                    )
-                    _to_disk(new)
-                os.replace(f"{path}.new", path)
+            with _as_store_error(store.folder):
+                self._set_aside(damaged)
 
-    def append(self, records):
+    def _set_aside(self, damaged: Sequence[Line]) -> None:
+        """Move the damaged lines to a file of their own."""
+        folder = self.store.folder / "set-aside"
+        folder.mkdir(exist_ok=True)
+        with open(folder / "lines.txt", "a", encoding="utf-8") as aside:
+            for line in damaged:
+                aside.write(f"{line.path.name}:{line.number}: {line.text.rstrip()}\n")
+            _to_disk(aside)
+        bad = set(damaged)
+        for path in {line.path for line in damaged}:
+            with replacing(path) as new_path, open(new_path, "w", encoding="utf-8") as new:
+                new.writelines(line.text for line in _read_lines(path) if line not in bad)
+                _to_disk(new)
+
+    def append(self, records: Iterable[Record]) -> None:
         """Write finished runs to disk, each whole or not at all."""
         for record in records:
             spec = record["spec"]
             name = "_".join(spec[field].partition("(")[0] for field in ("model", "gate", "loss"))
-            with _clear_errors(self.journal.folder):
-                self._append(self.journal.folder / f"{name}.jsonl", encode(record).encode())
+            with _as_store_error(self.store.folder):
+                self._append(self.store.folder / f"{name}.jsonl", encode(record).encode())
             _keep_better(self.records, record)
 
     @staticmethod
-    def _append(path, data):
+    def _append(path: Path, data: bytes) -> None:
         with open(path, "ab", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)
             try:
@@ -158,29 +166,30 @@ class Writer:
                 raise
 
 
-def _rank(record):
+def _rank(record: Record) -> tuple[bool, int, str]:
     return record["status"] != "failed", record["numerics"], record.get("parameters_sha256", "")
 
 
-def _keep_better(records, record):
-    if record["key"] not in records or _rank(record) > _rank(records[record["key"]]):
+def _keep_better(records: Records, record: Record) -> None:
+    other = records.get(record["key"])
+    if other is None or _rank(record) > _rank(other):
         records[record["key"]] = record
 
 
-def _places(lines):
-    return ", ".join(f"{path.name}:{number}" for path, number, _ in lines)
+def _places(lines: Iterable[Line]) -> str:
+    return ", ".join(f"{line.path.name}:{line.number}" for line in lines)
 
 
-def _to_disk(file):
+def _to_disk(file: IO[str]) -> None:
     file.flush()
     os.fsync(file.fileno())
 
 
 @contextlib.contextmanager
-def _clear_errors(folder):
+def _as_store_error(folder: Path) -> Iterator[None]:
+    """Raise a StoreError instead of an OSError."""
     try:
         yield
     except OSError as error:
-        raise StoreError(
-            f"cannot write to {folder}: {error.strerror or error}; the records already there are intact"
-        ) from error
+        reason = f"cannot write to {folder}: {error.strerror or error}"
+        raise StoreError(f"{reason}; the records already there are intact") from error

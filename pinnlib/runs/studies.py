@@ -1,6 +1,6 @@
-"""Which runs each study needs: data, from which the list of specifications follows.
+"""The runs that each study needs, as data.
 
-Imports the standard library only: the command line knows the studies before torch is loaded.
+Imports the standard library only: the command line lists the studies without loading torch.
 """
 
 import itertools
@@ -23,32 +23,38 @@ TEN_GATES = (
     "tanh",
     "rational",
 )
-
-
 SGD_RATES = (3e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4)
+Seeds = dict[str, tuple[int, dict[float, int]]]
 
 
 @dataclass(frozen=True)
 class Study:
-    """All `gates` at every k and λ, for every model of `seeds`: {"adaptive": (20, {10: 5})} is twenty seeds, 0 to 19, and five at k = 10."""
+    """All `gates` at every k and λ, for the models and seeds of `seeds`.
+
+    `seeds` maps a model to its usual number of seeds and the exceptions by k:
+    {"adaptive": (20, {10: 5})} are the seeds 0 to 19, but 0 to 4 at k = 10.
+    """
 
     title: str
-    k: tuple
-    lambda_ic: tuple
-    seeds: dict  # model → (usual number of seeds, {k: another number there})
+    k: tuple[float, ...]
+    seeds: Seeds = field(default_factory=lambda: {"adaptive": (20, {})})
+    lambda_ic: tuple[float, ...] = (50,)
     loss: str = "balanced"
-    gates: tuple = ("exp", "linear")
-    stages: tuple = (
-        1,
-    )  # shares of the updates; a run that stops early has the parameters that the whole run has then
-    changes: dict = field(default_factory=dict)  # further settings of every run
+    gates: tuple[str, ...] = ("exp", "linear")
+    # Shares of the updates of a whole run. A run that stops early has the same parameters
+    # as the whole run has at that update.
+    stages: tuple[float, ...] = (1,)
+    changes: dict[str, Any] = field(default_factory=dict)  # further settings of every run
     first_seed: int = 0
 
     def settings(self, steps: int, seeds: int | None = None) -> Iterator[dict[str, Any]]:
-        """The settings of every run, as of a RunSpec: `steps` updates in a whole run, at most `seeds` seeds."""
-        for stage, (model, (usual, exceptions)), lambda_ic, k in itertools.product(
-            self.stages, self.seeds.items(), self.lambda_ic, self.k
-        ):
+        """The RunSpec settings of every run.
+
+        `steps` is the number of updates of a whole run, `seeds` the largest number of seeds.
+        """
+        cells = itertools.product(self.stages, self.seeds, self.lambda_ic, self.k)
+        for stage, model, lambda_ic, k in cells:
+            usual, exceptions = self.seeds[model]
             count = exceptions.get(k, usual)
             if seeds is not None:
                 count = min(count, seeds)
@@ -68,72 +74,60 @@ class Study:
 STUDIES = {
     "main": Study(
         "velocity penalty 50 (figure 1 and the full-scale figure)",
-        SIX_K,
-        (50,),
-        {"baseline": (10, {}), "fixed": (10, {}), "adaptive": (20, {10: 10, 40: 10})},
+        k=SIX_K,
+        seeds={"baseline": (10, {}), "fixed": (10, {}), "adaptive": (20, {10: 10, 40: 10})},
     ),
     "no_penalty": Study(
         "no velocity penalty",
-        SIX_K,
-        (0,),
-        {"baseline": (10, {}), "fixed": (10, {}), "adaptive": (10, {20: 20, 60: 20})},
+        k=SIX_K,
+        seeds={"baseline": (10, {}), "fixed": (10, {}), "adaptive": (10, {20: 20, 60: 20})},
+        lambda_ic=(0,),
     ),
     "expanded": Study(
         "spectral models up to k = 130",
-        THIRTEEN_K,
-        (50,),
-        {"fixed": (10, {}), "adaptive": (20, {10: 10, 40: 10})},
+        k=THIRTEEN_K,
+        seeds={"fixed": (10, {}), "adaptive": (20, {10: 10, 40: 10})},
     ),
     "as_written": Study(
         "the plain mean-square loss of the paper's text",
-        THIRTEEN_K,
-        (0, 50),
-        {"adaptive": (20, {})},
+        k=THIRTEEN_K,
+        lambda_ic=(0, 50),
         loss="mse",
     ),
     "early": Study(
         "the first tenth of the adaptive runs of the expanded study, for the kernel",
-        THIRTEEN_K,
-        (50,),
-        {"adaptive": (20, {10: 10, 40: 10})},
+        k=THIRTEEN_K,
+        seeds={"adaptive": (20, {10: 10, 40: 10})},
         stages=(0.1,),
     ),
     "stages": Study(
         "spectral runs on their way, for the kernel",
-        THIRTEEN_K,
-        (50,),
-        {"fixed": (0, dict.fromkeys(SIX_K, 3)), "adaptive": (5, {})},
+        k=THIRTEEN_K,
+        seeds={"fixed": (0, dict.fromkeys(SIX_K, 3)), "adaptive": (5, {})},
         stages=(0.02, 0.1, 0.2),
     ),
-    "gates": Study("ten gates", FOUR_K, (50,), {"adaptive": (20, {})}, gates=TEN_GATES),
+    "gates": Study("ten gates", k=FOUR_K, gates=TEN_GATES),
     "gates_mse": Study(
         "ten gates under the plain mean-square loss",
-        FOUR_K,
-        (50,),
-        {"adaptive": (10, {})},
-        "mse",
-        TEN_GATES,
+        k=FOUR_K,
+        seeds={"adaptive": (10, {})},
+        loss="mse",
+        gates=TEN_GATES,
     ),
-    "budget": Study("five times the updates", (20, 60), (50,), {"adaptive": (10, {})}, stages=(5,)),
+    "budget": Study(
+        "five times the updates", k=(20, 60), seeds={"adaptive": (10, {})}, stages=(5,)
+    ),
     "hard_velocity": Study(
-        "an ansatz that holds the initial velocity too",
-        FOUR_K,
-        (50,),
-        {"adaptive": (20, {})},
-        changes={"hard_velocity": True},
+        "an ansatz that holds the initial velocity too", k=FOUR_K, changes={"hard_velocity": True}
     ),
     "free_velocity": Study(
-        "no velocity penalty, at the stiffnesses of the gate study",
-        FOUR_K,
-        (0,),
-        {"adaptive": (20, {})},
+        "no velocity penalty, at the stiffnesses of the gate study", k=FOUR_K, lambda_ic=(0,)
     ),
     **{
         f"sgd_tuning_{i}": Study(
             f"SGD at rate {lr:.0e}, on seeds of its own",
-            (20, 60),
-            (50,),
-            {"adaptive": (3, {})},
+            k=(20, 60),
+            seeds={"adaptive": (3, {})},
             changes={"optimiser": "sgd", "lr": lr},
             first_seed=20,
         )
@@ -142,18 +136,12 @@ STUDIES = {
     **{
         f"sgd_{gate}": Study(
             "SGD at the rate so found",
-            FOUR_K,
-            (50,),
-            {"adaptive": (10, {})},
+            k=FOUR_K,
+            seeds={"adaptive": (10, {})},
             gates=(gate,),
             changes={"optimiser": "sgd", "lr": lr},
         )
         for gate, lr in (("exp", 1e-5), ("linear", 1e-6))
     },
-    "table": Study(
-        "the runs behind the published table of tests",
-        (20, 60),
-        (0, 50),
-        {"adaptive": (20, {})},
-    ),
+    "table": Study("the runs behind the published table of tests", k=(20, 60), lambda_ic=(0, 50)),
 }

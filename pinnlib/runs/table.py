@@ -1,113 +1,91 @@
-"""Specifications of studies and the tables of their runs."""
+"""Specifications of studies, and records as rows of a table."""
 
 import dataclasses
 import math
-import os
+from collections.abc import Sequence
+from pathlib import Path
 
 import pandas as pd
 
 from pinnlib.paths import RECORDS, RUNS_CSV
 from pinnlib.registry import is_whole, validate
+from pinnlib.runs.files import replacing
 from pinnlib.runs.provenance import NUMERICS
-from pinnlib.runs.record import full_settings
+from pinnlib.runs.record import Records, full_settings
 from pinnlib.runs.store import Store
 from pinnlib.runs.studies import STUDIES
 from pinnlib.spec import RunSpec
 
-
-def specs_of(*studies, seeds=None, steps=None):
-    """The distinct runs that the named studies need, in order; `seeds` caps the number of seeds, `steps` are the updates of a whole run (few in a smoke test)."""
-
-    validate(
-        "seeds", seeds, seeds is None or is_whole(seeds, 1), "a whole number >= 1, or None for all"
-    )
-    validate(
-        "steps",
-        steps,
-        steps is None or is_whole(steps, 1),
-        "a whole number >= 1, or None for those of the study",
-    )
-    for study in studies:
-        validate("study", study, study in STUDIES, f"one of {', '.join(STUDIES)}")
-    updates = RunSpec.steps if steps is None else int(steps)
-    specs = [
-        RunSpec(**settings)
-        for study in studies
-        for settings in STUDIES[study].settings(updates, seeds)
-    ]
-    return list(dict.fromkeys(specs))
-
-
-def runs_of(specs, records):
-    """One row per spec, as `record.table` gives it; a run without a record is there too, with status "missing"."""
-
-    validate(
-        "records",
-        type(records).__name__,
-        isinstance(records, dict),
-        "records by key, as Store(folder).load() and sweep(…).records are",
-    )
-    found = {spec.key: records[spec.key] for spec in specs if spec.key in records}
-    absent = {
-        s.key: {"key": s.key, "spec": dataclasses.asdict(s), "status": "missing", "numerics": None}
-        for s in specs
-        if s.key not in records
-    }
-    return runs_table(found | absent)
-
-
-COLUMNS = [  # at least
-    "key",
-    "model",
-    "gate",
-    "k",
-    "lambda_ic",
-    "loss",
-    "seed",
-    "steps",
-    "status",
-    "rel_l2_u",
-    "max_ae_u",
-    "max_ae_theta",
-    "residual_mean",
-    "velocity0_theta",
-    "numerics",
+ORDER = ["loss", "lambda_ic", "model", "k", "seed", "gate", "key"]
+SOME_COLUMNS = [  # a table without records has at least these
+    *("key", "model", "gate", "k", "lambda_ic", "loss", "seed", "steps", "status"),
+    *("rel_l2_u", "max_ae_u", "max_ae_theta", "residual_mean", "velocity0_theta", "numerics"),
 ]
 
 
-def runs_table(records):
-    """One row per record: the settings, status, metrics, seconds and version of the numerics, in a fixed order."""
+def specs_of(*studies: str, seeds: int | None = None, steps: int | None = None) -> list[RunSpec]:
+    """The distinct runs that the named studies need, in order.
+
+    `seeds` limits the number of seeds, `steps` replaces the updates of a whole run (smoke tests).
+    """
+    for field, value in (("seeds", seeds), ("steps", steps)):
+        ok = value is None or is_whole(value, 1)
+        validate(field, value, ok, "a whole number >= 1, or None for that of the study")
+    for study in studies:
+        validate("study", study, study in STUDIES, f"one of {', '.join(STUDIES)}")
+    updates = RunSpec.steps if steps is None else int(steps)
+    specs: dict[RunSpec, None] = {}  # an ordered set
+    for study in studies:
+        for settings in STUDIES[study].settings(updates, seeds):
+            specs[RunSpec(**settings)] = None
+    return list(specs)
+
+
+def runs_of(specs: Sequence[RunSpec], records: Records) -> pd.DataFrame:
+    """The `runs_table` of the specs; a run without a record is a row with status "missing"."""
+    by_key = "records by key, such as Store(folder).load() or sweep(…).records"
+    validate("records", type(records).__name__, isinstance(records, dict), by_key)
+    rows = {spec.key: records[spec.key] for spec in specs if spec.key in records}
+    for spec in specs:
+        if spec.key not in rows:
+            absent = {"key": spec.key, "spec": dataclasses.asdict(spec), "status": "missing"}
+            rows[spec.key] = absent | {"numerics": None}
+    return runs_table(rows)
+
+
+def runs_table(records: Records) -> pd.DataFrame:
+    """One row per record, in a fixed order: settings, status, metrics, seconds, numerics."""
     rows = []
     for record in records.values():
-        told = {
-            name: str(value) if isinstance(value, (list, tuple)) else value
-            for name, value in full_settings(record).items()
-        }
-        cost = {"seconds": record.get("seconds"), "numerics": record["numerics"]}
-        metrics = {
-            name: math.nan if value is None else value
-            for name, value in record.get("metrics", {}).items()
-        }
-        rows.append({"key": record["key"]} | told | {"status": record["status"]} | metrics | cost)
-    order = ["loss", "lambda_ic", "model", "k", "seed", "gate", "key"]
+        row = {"key": record["key"]}
+        for name, value in full_settings(record).items():
+            row[name] = str(value) if isinstance(value, (list, tuple)) else value
+        row["status"] = record["status"]
+        for name, value in record.get("metrics", {}).items():
+            row[name] = math.nan if value is None else value
+        row["seconds"] = record.get("seconds")
+        row["numerics"] = record["numerics"]
+        rows.append(row)
     frame = pd.DataFrame(rows)
-    return frame.reindex(
-        columns=[*frame.columns, *(c for c in COLUMNS if c not in frame)]
-    ).sort_values(order, ignore_index=True)
+    columns = dict.fromkeys([*frame.columns, *SOME_COLUMNS])
+    return frame.reindex(columns=list(columns)).sort_values(ORDER, ignore_index=True)
 
 
-def mixed_versions(frame):
-    """A sentence if not all rows were made by the present version of the numerics, else an empty string."""
+def mixed_versions(frame: pd.DataFrame) -> str:
+    """A sentence if some rows were made by another version of the numerics, else ""."""
     counts = frame["numerics"].value_counts().sort_index()
     if set(counts.index) <= {NUMERICS}:
         return ""
-    told = ", ".join(f"{n} by version {version:g}" for version, n in counts.items())
-    return f"Mixed numerics: {told} (now: {NUMERICS}). './run_all.sh sweep --older' trains the older ones again."
+    versions = ", ".join(f"{n} by version {version:g}" for version, n in counts.items())
+    return (
+        f"Mixed numerics: {versions} (now: {NUMERICS}). "
+        "'./run_all.sh sweep --older' trains the older ones again."
+    )
 
 
-def export(folder=RECORDS, path=RUNS_CSV):
-    """Write the tidy table of all records; returns it."""
+def export(folder: Path = RECORDS, path: Path = RUNS_CSV) -> pd.DataFrame:
+    """Write the table of all records as CSV, and return it."""
     frame = runs_table(Store(folder).load())
-    frame.to_csv(f"{path}.new", index=False, lineterminator="\n")
-    os.replace(f"{path}.new", path)
+    with replacing(Path(path)) as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n")
     return frame

@@ -1,76 +1,119 @@
-"""How long runs take, at the pace of those on record."""
+"""How long runs take at the pace of those on record, and the progress bar of a sweep."""
 
 import contextlib
 import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
+from tqdm import tqdm
 
 from pinnlib.paths import RUNS_CSV
+from pinnlib.progress import progress_bar
+from pinnlib.runs.record import Records
+from pinnlib.spec import RunSpec
 
-UNKNOWN = 3e-7  # seconds per update and point of a model that was never trained: as a spectral one
-LONG = 1e6  # updates × points from which a run tells the pace: a shorter one is mostly start-up
+UNKNOWN = 3e-7  # seconds per update and point of a model without records: as a spectral model
+LONG = 1e6  # updates × points; shorter runs are mostly start-up and do not show the pace
 COLUMNS = ["model", "steps", "points", "seconds"]
+TRUSTED = 300  # seconds (at most a tenth of a sweep) that the pace of the records counts for
+BAR = (
+    "{percentage:3.0f}% of the work |{bar}| {postfix[0]} of {postfix[1]} missing runs trained, "
+    "{elapsed} so far, {postfix[2]} left"
+)
 
 
 class TimeEstimate:
-    """Median seconds per update and point of a run, by model: of these records or, for a model that they lack, of the repository's own."""
+    """Median seconds per update and point, by model.
 
-    def __init__(self, records):
-        own = pd.DataFrame(
-            [record["spec"] | {"seconds": record.get("seconds")} for record in records.values()],
-            columns=COLUMNS,
-        )
-        self.known = _by_model(own)
-        with contextlib.suppress(
-            OSError, ValueError
-        ):  # that table is derived: without it less is known, and nothing is lost
-            self.known = _by_model(pd.read_csv(RUNS_CSV, usecols=COLUMNS)) | self.known
+    It is taken from the given records or, for a model that they lack, from data/runs.csv.
+    """
 
-    def seconds(self, specs):
-        """What the runs would take one process."""
-        return sum(
-            self.known.get(spec.model, self.known.get(spec.trunk.name, UNKNOWN))
-            * spec.steps
-            * spec.points
-            for spec in specs
-        )
+    def __init__(self, records: Records) -> None:
+        rows = [record["spec"] | {"seconds": record.get("seconds")} for record in records.values()]
+        self.known = _pace_by_model(pd.DataFrame(rows, columns=COLUMNS))
+        with contextlib.suppress(OSError, ValueError):  # an optional, derived table
+            self.known = _pace_by_model(pd.read_csv(RUNS_CSV, usecols=COLUMNS)) | self.known
 
-    def told(self, specs, workers=None, elsewhere=False):
-        """In words, for so many local processes, or for workers elsewhere, whose number is not known."""
+    def seconds(self, specs: Iterable[RunSpec]) -> float:
+        """Duration of the runs in one process."""
+        total = 0.0
+        for spec in specs:
+            pace = self.known.get(spec.model) or self.known.get(spec.trunk.name, UNKNOWN)
+            total += pace * spec.steps * spec.points
+        return total
+
+    def describe(
+        self, specs: Sequence[RunSpec], workers: int | None = None, elsewhere: bool = False
+    ) -> str:
+        """The duration in words, for local workers or, `elsewhere`, for an unknown number."""
+        if not specs:
+            return "nothing to train"
         unknown = sorted({spec.trunk.name for spec in specs} - set(self.known))
-        if not specs or unknown:
-            return (
-                f"how long that takes is not known: no run of {', '.join(unknown)} is on record"
-                if specs
-                else "nothing to train"
-            )
-        workers = 1 if elsewhere else min(workers or os.cpu_count(), len(specs))
-        by = (
-            "of one process's work"
-            if elsewhere
-            else f"with {workers} local process{'es' * (workers > 1)}"
-        )
-        return f"{in_words(self.seconds(specs) / workers)} {by}, at the pace of the records"
+        if unknown:
+            return f"how long that takes is not known: no run of {', '.join(unknown)} is on record"
+        if elsewhere:
+            duration = f"{describe_duration(self.seconds(specs))} of one process's work"
+        else:
+            workers = min(workers or os.cpu_count() or 1, len(specs))
+            processes = "1 local process" if workers == 1 else f"{workers} local processes"
+            duration = f"{describe_duration(self.seconds(specs) / workers)} with {processes}"
+        return f"{duration}, at the pace of the records"
 
 
-def _by_model(frame):
+def _pace_by_model(frame: pd.DataFrame) -> dict[str, float]:
     work = (frame["steps"] * frame["points"]).astype(float)
-    return (
-        (frame["seconds"].astype(float) / work)[work >= LONG]
-        .groupby(frame["model"])
-        .median()
-        .dropna()
-        .to_dict()
-    )
+    pace = frame["seconds"].astype(float) / work
+    return pace[work >= LONG].groupby(frame["model"]).median().dropna().to_dict()
 
 
-def in_words(seconds):
-    """A duration as a person would say it, in the unit that suits it."""
+def describe_duration(seconds: float) -> str:
+    """A duration in the unit that suits it."""
     minutes = seconds / 60
-    return (
-        "less than two minutes"
-        if minutes < 2
-        else f"about {minutes:.0f} minutes"
-        if minutes < 100
-        else f"about {minutes / 60:.1f} hours"
-    )
+    if minutes < 2:
+        return "less than two minutes"
+    if minutes < 100:
+        return f"about {minutes:.0f} minutes"
+    return f"about {minutes / 60:.1f} hours"
+
+
+class WorkBar:
+    """A progress bar whose length is work: seconds of one process at the pace of the records."""
+
+    bar: tqdm
+
+    def __init__(self, todo: Sequence[RunSpec], estimate: TimeEstimate, processes: int) -> None:
+        self.estimate = estimate
+        self.processes = processes
+        self.total = estimate.seconds(todo)
+        self.work: dict[RunSpec, float] = {}  # first run of a batch → work done of the batch
+        self.trained: dict[RunSpec, int] = {}  # first run of a batch → finished runs of the batch
+        self.lock = threading.Lock()  # workers report in another thread
+        # Finished runs, all runs and the time left, which the bar shows.
+        self.state = [0, len(todo), describe_duration(self.total / processes)]
+
+    @contextlib.contextmanager
+    def show(self, progress: bool | None) -> Iterator[None]:
+        """Show the bar; `progress` as for `progress_bar`."""
+        with progress_bar(self.total, progress, bar_format=BAR, postfix=self.state) as bar:
+            self.bar = bar
+            yield
+
+    def reach(self, part: Sequence[RunSpec], share: float) -> None:
+        """Note that this share of a batch's work is done (0 again if its worker died)."""
+        with self.lock:
+            self.work[part[0]] = share * self.estimate.seconds(part)
+            self.trained[part[0]] = len(part) if share == 1 else 0
+            done = sum(self.work.values())
+            self.state[0] = sum(self.trained.values())
+            self.state[2] = self._time_left(done)
+            self.bar.update(done - self.bar.n)
+
+    def _time_left(self, done: float) -> str:
+        if self.state[0] == self.state[1]:
+            return "nothing"
+        done = done / self.processes
+        total = self.total / self.processes
+        trusted = min(TRUSTED, total / 10)
+        slowdown = (self.bar.format_dict["elapsed"] + trusted) / (done + trusted)
+        return describe_duration((total - done) * slowdown)
