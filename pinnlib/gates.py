@@ -1,22 +1,20 @@
-"""Gates g(t): g(0) = 0 holds the initial position and g'(0) ≠ 0 leaves the velocity free.
-
-A gate has no other zero on (0, T].
-"""
+"""Gates g(t): g(0) = 0 holds the initial position, g'(0) ≠ 0 frees the velocity, g ≠ 0 later."""
 
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cache
 
 import torch
+from torch import Tensor
 
 from pinnlib.jets import Jet
-from pinnlib.registry import Named, is_number, validate
+from pinnlib.registry import Named, validate, validate_numbers
 
 
 @dataclass(frozen=True)
 class Gate(Named):
     """A gate; a subclass gives `name` and `jet`."""
 
-    def jet(self, t: torch.Tensor) -> Jet:
+    def jet(self, t: Tensor) -> Jet:
         """(g, g', g'') at the times t."""
         raise NotImplementedError
 
@@ -31,9 +29,7 @@ class _Positive(Gate):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for field in fields(self):
-            value = getattr(self, field.name)
-            validate(field.name, value, is_number(value) and value > 0, "a finite number > 0")
+        validate_numbers(self, {field.name: "> 0" for field in fields(self)})
 
 
 def _scaled(factor: float, jet: Jet) -> Jet:
@@ -50,7 +46,7 @@ class Exponential(_Positive):
     scale: float = 1.0
     name = "exp"
 
-    def jet(self, t: torch.Tensor) -> Jet:
+    def jet(self, t: Tensor) -> Jet:
         g = -torch.expm1(-self.alpha * t)
         slope = self.alpha * (1 - g)
         return _scaled(self.scale, Jet(g, slope, -self.alpha * slope))
@@ -69,7 +65,7 @@ class Linear(_Positive):
     scale: float = 1.0
     name = "linear"
 
-    def jet(self, t: torch.Tensor) -> Jet:
+    def jet(self, t: Tensor) -> Jet:
         return _scaled(self.scale, Jet(t, torch.ones_like(t), torch.zeros_like(t)))
 
     @property
@@ -89,7 +85,7 @@ class Tanh(Gate):
     name = "tanh"
     formula = r"\tanh t"
 
-    def jet(self, t: torch.Tensor) -> Jet:
+    def jet(self, t: Tensor) -> Jet:
         g = torch.tanh(t)
         slope = 1 - g * g
         return Jet(g, slope, -2 * g * slope)
@@ -102,7 +98,7 @@ class Rational(Gate):
     name = "rational"
     formula = "t/(1+t)"
 
-    def jet(self, t: torch.Tensor) -> Jet:
+    def jet(self, t: Tensor) -> Jet:
         left = 1 / (1 + t)
         return Jet(t * left, left * left, -2 * left * left * left)
 
@@ -110,12 +106,9 @@ class Rational(Gate):
 GATES: dict[str, type[Gate]] = {kind.name: kind for kind in (Exponential, Linear, Tanh, Rational)}
 
 
-@lru_cache(maxsize=None)
+@cache
 def validate_gate(gate: Gate, horizon: float) -> None:
-    """Raise a ValueError for a gate that does not do on [0, horizon] what the module says above.
-
-    Its jet must be finite there, and must equal what automatic differentiation gives.
-    """
+    """Check on a grid of [0, horizon] that g is a gate and that its jet is what autograd gives."""
 
     def check(ok: object, allowed: str) -> None:
         validate("gate", str(gate), ok, allowed)
@@ -123,25 +116,23 @@ def validate_gate(gate: Gate, horizon: float) -> None:
     t = torch.linspace(0, horizon, 10_001, dtype=torch.float64, requires_grad=True)
     with torch.enable_grad():
         jet = gate.jet(t)
-        tensors = [order for order in jet if isinstance(order, torch.Tensor)]
-        check(
-            [x.shape for x in tensors] == [t.shape] * 3, "a gate whose jet is three torch tensors"
-        )
+        shapes = [order.shape for order in jet if isinstance(order, Tensor)]
+        check(shapes == [t.shape] * 3, "a gate whose jet is three torch tensors, as long as t")
         exact = [_derivative(order, t) for order in jet[:2]]
-    g, first, second = (order.detach() for order in jet)
+    g, *given = (order.detach() for order in jet)
     check(g[0] == 0, f"zero at t=0, but g(0)={float(g[0]):.3g}")
-    check(first[0] != 0, "of non-zero slope at t=0, but g'(0)=0")
-    finite = torch.stack([g, first, second]).isfinite().all()
+    check(given[0][0] != 0, "of non-zero slope at t=0, but g'(0)=0")
+    finite = torch.stack([g, *given]).isfinite().all()
     check(finite, f"finite on [0, {horizon}], with its first and second derivative")
-    check((g[1:] * torch.sign(first[0]) > 0).all(), f"free of zeros on (0, {horizon}]")
-    for name, given, right in zip(("first", "second"), (first, second), exact, strict=True):
-        error = (given - right).abs()
-        wrong = (error > 1e-6 * (right.abs() + right.abs().mean())) & right.isfinite()
+    check((g[1:] * given[0][0] > 0).all(), f"free of zeros on (0, {horizon}]")
+    for name, ours, right in zip(("first", "second"), given, exact, strict=True):
+        tolerance = 1e-6 * (right.abs() + right.abs().mean())
+        wrong = ((ours - right).abs() > tolerance) & right.isfinite()
         check(not wrong.any(), f"a gate whose {name} derivative agrees with autograd")
 
 
-def _derivative(values: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-    """d values/dt at every time, by automatic differentiation; values[i] depends on t[i] alone."""
+def _derivative(values: Tensor, t: Tensor) -> Tensor:
+    """d values[i]/dt[i] by automatic differentiation."""
     if not values.requires_grad:
         return torch.zeros_like(t)
     return torch.autograd.grad(values.sum(), t, retain_graph=True)[0]

@@ -1,10 +1,7 @@
-"""The physics term of the loss, from the mean square of each residual component."""
-
-from collections.abc import Callable
+"""The physics term of the loss, (runs,), from mean squares of the residual, (runs, components)."""
 
 import torch
-
-Loss = Callable[[torch.Tensor], torch.Tensor]  # mean squares (runs, components) → (runs,)
+from torch import Tensor
 
 
 class Balanced:
@@ -14,9 +11,9 @@ class Balanced:
     epsilon = 1e-12
 
     def __init__(self) -> None:
-        self.scale: torch.Tensor | None = None
+        self.scale: Tensor | None = None
 
-    def __call__(self, mean_square: torch.Tensor) -> torch.Tensor:
+    def __call__(self, mean_square: Tensor) -> Tensor:
         rms = torch.sqrt(mean_square.detach() + self.epsilon)
         if self.scale is None:
             self.scale = rms
@@ -28,8 +25,8 @@ class Balanced:
 class MeanSquare:
     """Mean of R² over points and components."""
 
-    def __call__(self, mean_square: torch.Tensor) -> torch.Tensor:
+    def __call__(self, mean_square: Tensor) -> Tensor:
         return mean_square.mean(dim=1)
 
 
-LOSSES: dict[str, Callable[[], Loss]] = {"balanced": Balanced, "mse": MeanSquare}
+LOSSES: dict[str, type[Balanced] | type[MeanSquare]] = {"balanced": Balanced, "mse": MeanSquare}

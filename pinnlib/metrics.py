@@ -15,7 +15,7 @@ def state_error(system: System, q: np.ndarray, q_ref: np.ndarray) -> np.ndarray:
 
 
 def error_metrics(system: System, q: np.ndarray, q_ref: np.ndarray) -> dict[str, float]:
-    """Relative L² error (discrete norm over the grid) and largest error, of u and each component."""
+    """Relative L² error (discrete norm on the grid) and largest error, of u and each component."""
     e = state_error(system, q, q_ref)
     metrics = {"rel_l2_u": norm(e) / norm(q_ref), "max_ae_u": norm(e, axis=0).max()}
     for name, error, ref in zip(system.components, e, q_ref, strict=True):

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from pinnlib.gates import Gate
 from pinnlib.jets import Jet, product, softplus
@@ -15,7 +16,8 @@ from pinnlib.ops import FourierSeries, TanhNetwork
 from pinnlib.registry import Named, is_number, is_whole, validate
 from pinnlib.systems import System
 
-Blocks = dict[str, torch.Tensor]  # parameters by name
+Blocks = dict[str, Tensor]  # parameters by name, each (runs, …)
+Shapes = dict[str, tuple[int, ...]]  # of one run
 
 
 def inverse_softplus(y: np.ndarray) -> np.ndarray:
@@ -29,7 +31,7 @@ class Trunk(Named):
 
     batch = 32  # number of runs of this trunk that train fastest together
 
-    def shapes(self, components: int) -> dict[str, tuple[int, ...]]:
+    def shapes(self, components: int) -> Shapes:
         """Name → shape of every block of parameters, in their order in the row."""
         raise NotImplementedError
 
@@ -37,11 +39,11 @@ class Trunk(Named):
         """Name → initial block, drawn from `generator`; blocks not in `shapes` are ignored."""
         raise NotImplementedError
 
-    def jet(self, parameters: Blocks, t: torch.Tensor) -> Jet:
-        """(ũ, ũ', ũ''), each (runs, components, points), from blocks (runs, …), t (runs, points)."""
+    def jet(self, parameters: Blocks, t: Tensor) -> Jet:
+        """(ũ, ũ', ũ''), each (runs, components, points), at t (runs, points)."""
         raise NotImplementedError
 
-    def frequencies(self, parameters: Blocks) -> torch.Tensor | None:
+    def frequencies(self, parameters: Blocks) -> Tensor | None:
         """Angular frequencies (runs, n) of a spectral trunk, else None."""
         return None
 
@@ -49,7 +51,7 @@ class Trunk(Named):
         """Number of trainable parameters."""
         return sum(math.prod(shape) for shape in self.shapes(components).values())
 
-    def blocks(self, theta: torch.Tensor, components: int) -> Blocks:
+    def blocks(self, theta: Tensor, components: int) -> Blocks:
         """Name → block (runs, …), cut from the rows theta (runs, ≥ size); the rest is padding."""
         shapes = self.shapes(components)
         sizes = [math.prod(shape) for shape in shapes.values()]
@@ -85,9 +87,9 @@ class Fourier(Trunk):
         """The initial frequencies."""
         return np.concatenate([np.geomspace(low, high, count) for low, high, count in self.bands])
 
-    def shapes(self, components: int) -> dict[str, tuple[int, ...]]:
+    def shapes(self, components: int) -> Shapes:
         n = len(self.start)
-        shapes: dict[str, tuple[int, ...]] = {"weight": (components, 2 * n), "bias": (components,)}
+        shapes: Shapes = {"weight": (components, 2 * n), "bias": (components,)}
         if self.trainable:
             shapes["raw"] = (n,)
         return shapes
@@ -100,13 +102,13 @@ class Fourier(Trunk):
             "raw": torch.from_numpy(inverse_softplus(self.start)),
         }
 
-    def frequencies(self, parameters: Blocks) -> torch.Tensor:
+    def frequencies(self, parameters: Blocks) -> Tensor:
         if self.trainable:
             return torch.nn.functional.softplus(parameters["raw"])
         weight = parameters["weight"]
         return torch.tensor(self.start, dtype=weight.dtype).expand(len(weight), -1)
 
-    def jet(self, parameters: Blocks, t: torch.Tensor) -> Jet:
+    def jet(self, parameters: Blocks, t: Tensor) -> Jet:
         omega = self.frequencies(parameters)
         return Jet(*FourierSeries.apply(parameters["weight"], parameters["bias"], omega, t))
 
@@ -141,9 +143,9 @@ class MLP(Trunk):
             validate(field, value, is_whole(value, 1), "a whole number >= 1")
             object.__setattr__(self, field, int(value))
 
-    def shapes(self, components: int) -> dict[str, tuple[int, ...]]:
+    def shapes(self, components: int) -> Shapes:
         widths = [1, *[self.hidden] * self.depth, components]
-        shapes: dict[str, tuple[int, ...]] = {}
+        shapes: Shapes = {}
         for i, (inputs, outputs) in enumerate(pairwise(widths)):
             shapes[f"weight{i}"] = (outputs, inputs)
             shapes[f"bias{i}"] = (outputs,)
@@ -158,7 +160,7 @@ class MLP(Trunk):
             blocks[name] = block.uniform_(-bound, bound, generator=generator)
         return blocks
 
-    def jet(self, parameters: Blocks, t: torch.Tensor) -> Jet:
+    def jet(self, parameters: Blocks, t: Tensor) -> Jet:
         return Jet(*TanhNetwork.apply(t, *parameters.values()))
 
 
@@ -195,22 +197,17 @@ class Ansatz:
         self.system = system
         start = to_latent(system, np.transpose(positions)).T
         self.start = torch.tensor(start, dtype=dtype)[:, :, None]  # (runs, components, 1)
-        self.drift: torch.Tensor | None = None
-        if velocities is not None:
-            drift = self._drift(np.transpose(velocities)).T
-            self.drift = torch.tensor(drift, dtype=dtype)[:, :, None]
+        self.drift = None if velocities is None else self._drift(velocities).to(dtype)
 
-    def _drift(self, velocities: np.ndarray) -> np.ndarray:
-        """Latent velocity at the start over g'(0), (components, runs): dr/dρ is σ(ρ₀)."""
-        slope = self.gate.jet(torch.zeros(1, dtype=torch.float64)).first.item()
-        sigma = torch.sigmoid(self.start[:, :, 0].double()).numpy().T
-        latent = np.array(velocities, dtype=float)
-        for c, positive in enumerate(self.system.positive):
-            if positive:
-                latent[c] = latent[c] / sigma[c]
+    def _drift(self, velocities: Sequence[Sequence[float]]) -> Tensor:
+        """Latent velocity at the start over g'(0): dr/dρ is σ(ρ₀)."""
+        slope = self.gate.jet(torch.zeros(1, dtype=torch.float64)).first
+        positive = torch.tensor(self.system.positive)[:, None]
+        velocity = torch.tensor(velocities, dtype=torch.float64)[:, :, None]
+        latent = torch.where(positive, velocity / torch.sigmoid(self.start.double()), velocity)
         return latent / slope
 
-    def frame(self, t: torch.Tensor) -> tuple[Jet, Jet]:
+    def frame(self, t: Tensor) -> tuple[Jet, Jet]:
         """(factor of ũ, term added to it), jets that broadcast over (runs, components, points)."""
         gate = Jet(*(order[:, None, :] for order in self.gate.jet(t)))
         if self.drift is None:
@@ -219,7 +216,7 @@ class Ansatz:
         value = self.start + self.drift * gate.value
         return product(gate, gate), Jet(value, self.drift * gate.first, self.drift * gate.second)
 
-    def latent(self, theta: torch.Tensor, t: torch.Tensor) -> Jet:
+    def latent(self, theta: Tensor, t: Tensor) -> Jet:
         """(ρ̂, θ̂) and derivatives, each (runs, components, points)."""
         blocks = self.trunk.blocks(theta, len(self.system.components))
         factor, added = self.frame(t)
@@ -228,7 +225,7 @@ class Ansatz:
             return gated._replace(value=gated.value + added.value)
         return Jet(*(own + more for own, more in zip(gated, added, strict=True)))
 
-    def jets(self, theta: torch.Tensor, t: torch.Tensor) -> list[Jet]:
+    def jets(self, theta: Tensor, t: Tensor) -> list[Jet]:
         """One Jet of (runs, points) per component of the state."""
         orders = [order.unbind(1) for order in self.latent(theta, t)]
         components = [Jet(*component) for component in zip(*orders, strict=True)]
@@ -238,7 +235,7 @@ class Ansatz:
                 components[c] = y._replace(value=y.value + self.system.floor)
         return components
 
-    def residual(self, jets: Sequence[Jet]) -> tuple[torch.Tensor, ...]:
+    def residual(self, jets: Sequence[Jet]) -> tuple[Tensor, ...]:
         """R, one (runs, points) per component."""
         q, v, a = zip(*jets, strict=True)
         return self.system.residual(q, v, a)

@@ -2,19 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from pinnlib.registry import Named, is_number, validate
 
-Step = Callable[[torch.Tensor], None]  # moves the parameters, given the gradient
+Step = Callable[[Tensor], None]  # moves the parameters, given the gradient
 
 
 @dataclass(frozen=True)
 class Optimiser(Named):
     """An optimiser; a subclass gives `name` and `start`."""
 
-    def start(self, theta: torch.Tensor, lr: float) -> Step:
+    def start(self, theta: Tensor, lr: float) -> Step:
         """A function of the gradient that moves `theta` (runs, parameters) in place."""
         raise NotImplementedError
 
@@ -25,19 +27,17 @@ class Adam(Optimiser):
 
     name = "adam"
 
-    def start(self, theta: torch.Tensor, lr: float) -> Step:
+    def start(self, theta: Tensor, lr: float) -> Step:
         updates = torch.zeros(())
         first = torch.zeros_like(theta)
         second = torch.zeros_like(theta)
-        betas = {"beta1": 0.9, "beta2": 0.999}
-        options = {"eps": 1e-8, "weight_decay": 0.0, "amsgrad": False, "maximize": False}
+        options: dict[str, Any] = {"eps": 1e-8, "weight_decay": 0.0}
+        options |= {"beta1": 0.9, "beta2": 0.999, "amsgrad": False, "maximize": False, "lr": lr}
 
         @torch.no_grad()
-        def step(gradient: torch.Tensor) -> None:
+        def step(gradient: Tensor) -> None:
             updates.add_(1)
-            torch._fused_adam_(
-                [theta], [gradient], [first], [second], [], [updates], lr=lr, **betas, **options
-            )
+            torch._fused_adam_([theta], [gradient], [first], [second], [], [updates], **options)
 
         return step
 
@@ -54,11 +54,11 @@ class Momentum(Optimiser):
         ok = is_number(self.momentum) and 0 <= self.momentum < 1
         validate("momentum", self.momentum, ok, "a number in [0, 1)")
 
-    def start(self, theta: torch.Tensor, lr: float) -> Step:
+    def start(self, theta: Tensor, lr: float) -> Step:
         velocity = torch.zeros_like(theta)
 
         @torch.no_grad()
-        def step(gradient: torch.Tensor) -> None:
+        def step(gradient: Tensor) -> None:
             velocity.mul_(self.momentum).add_(gradient)
             theta.sub_(velocity, alpha=lr)
 

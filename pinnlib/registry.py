@@ -9,7 +9,7 @@ from typing import Any
 
 
 class UserError(RuntimeError):
-    """An error that its message explains in full; the command line prints it without a traceback."""
+    """An error that its message explains; the command line prints it without a traceback."""
 
 
 def validate(field: str, value: object, ok: object, allowed: str) -> None:
@@ -33,6 +33,14 @@ def is_whole(value: Any, least: int) -> bool:
     return is_number(value) and value == int(value) and value >= least
 
 
+def validate_numbers(thing: Any, limits: Mapping[str, str]) -> None:
+    """Check that fields of a dataclass are finite numbers within {field: "> 0" or ">= 0"}."""
+    for name, limit in limits.items():
+        value = getattr(thing, name)
+        ok = is_number(value) and (value > 0 or (value == 0 and limit == ">= 0"))
+        validate(name, value, ok, f"a finite number {limit}")
+
+
 def real_fields(thing: Any) -> list[dataclasses.Field]:
     """The fields of a dataclass that are real numbers, by their annotation or their default."""
     return [
@@ -42,6 +50,14 @@ def real_fields(thing: Any) -> list[dataclasses.Field]:
     ]
 
 
+def normalise_numbers(thing: Any) -> None:
+    """Store real numbers as floats without negative zero, so that equal ones have equal text."""
+    for field in real_fields(thing):
+        value = getattr(thing, field.name)
+        if is_number(value):
+            object.__setattr__(thing, field.name, float(value) + 0.0)
+
+
 def non_default_fields(thing: Any) -> dict[str, Any]:
     """{name: value} of the fields of a dataclass that differ from their default."""
     values = {field: getattr(thing, field.name) for field in dataclasses.fields(thing)}
@@ -49,15 +65,12 @@ def non_default_fields(thing: Any) -> dict[str, Any]:
 
 
 class Named:
-    """Mixin of frozen dataclasses: `str(x)` is `name` or, with changed fields, `name(field=value)`."""
+    """Mixin of frozen dataclasses: `str(x)` is `name`, or `name(field=value)` with other fields."""
 
     name: str
 
     def __post_init__(self) -> None:
-        for field in real_fields(self):  # alpha=2 and alpha=2.0 are the same object and text
-            value = getattr(self, field.name)
-            if is_number(value):
-                object.__setattr__(self, field.name, float(value) + 0.0)  # no negative zero
+        normalise_numbers(self)
 
     def __str__(self) -> str:
         arguments = [f"{name}={value!r}" for name, value in non_default_fields(self).items()]

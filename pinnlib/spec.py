@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +15,27 @@ from pinnlib.losses import LOSSES
 from pinnlib.models import MODELS, Ansatz, Trunk
 from pinnlib.optimisers import OPTIMISERS, Optimiser
 from pinnlib.reference import Reference, reference_solution
-from pinnlib.registry import is_number, is_whole, lookup, non_default_fields, validate
+from pinnlib.registry import (
+    is_number,
+    is_whole,
+    lookup,
+    non_default_fields,
+    normalise_numbers,
+    validate,
+    validate_numbers,
+)
 from pinnlib.systems import SYSTEMS, System
 
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
-REGISTRIES = {"model": MODELS, "gate": GATES, "optimiser": OPTIMISERS, "system": SYSTEMS}
-CHOICES = {"loss": tuple(LOSSES), "precision": tuple(PRECISIONS), "hard_velocity": (True, False)}
-POSITIVE = ("k", "lr", "horizon")
-NOT_NEGATIVE = ("lambda_ic", "lambda_phys")
+REGISTRIES: dict[str, Any] = {
+    "model": MODELS,
+    "gate": GATES,
+    "optimiser": OPTIMISERS,
+    "system": SYSTEMS,
+}
+CHOICES: dict[str, Any] = {"loss": LOSSES, "precision": PRECISIONS}
+LIMITS = dict.fromkeys(("k", "lr", "horizon"), "> 0")
+LIMITS |= dict.fromkeys(("lambda_ic", "lambda_phys"), ">= 0")
 STIFFEST = 1e6  # the reference of a stiffer spring takes hours
 LEAST = {"seed": 0, "steps": 1, "points": 1}  # of the whole numbers
 
@@ -72,48 +85,27 @@ class RunSpec:
     optimiser: str = "adam"
     hard_velocity: bool = False
 
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> "RunSpec":
-        """The spec of a dictionary; a ValueError names a field that does not exist."""
-        names = [field.name for field in dataclasses.fields(cls)]
-        for name in settings:
-            validate("field", name, name in names, f"one of {', '.join(names)}")
-        return cls(**settings)
-
     def __post_init__(self) -> None:
         """Check every field and bring it into one form, so that equal runs have equal specs."""
-        self._check_names()
-        self._check_numbers()
-        self._check_initial_state()
-        validate_gate(self.gate_object, self.horizon)
-
-    def _check_names(self) -> None:
         has_k = re.search(r"\bk *=", str(self.system))
         validate("system", self.system, not has_k, "given without k, which is a field of its own")
         for field, registry in REGISTRIES.items():
-            self._set(field, str(lookup(field, registry, getattr(self, field))))
+            object.__setattr__(self, field, str(lookup(field, registry, getattr(self, field))))
         for field, choices in CHOICES.items():
             value = getattr(self, field)
-            same_type = type(value) is type(choices[0])
-            allowed = f"one of {', '.join(map(str, choices))}"
-            validate(field, value, same_type and value in choices, allowed)
-
-    def _check_numbers(self) -> None:
-        for field in (*POSITIVE, *NOT_NEGATIVE):
-            value = getattr(self, field)
-            validate(field, value, is_number(value), "a finite number")
-            self._set(field, float(value) + 0.0)  # no negative zero
-        for field in POSITIVE:
-            value = getattr(self, field)
-            validate(field, value, value > 0, "> 0")
-        for field in NOT_NEGATIVE:
-            value = getattr(self, field)
-            validate(field, value, value >= 0, ">= 0")
+            ok = isinstance(value, str) and value in choices
+            validate(field, value, ok, f"one of {', '.join(choices)}")
+        is_bool = isinstance(self.hard_velocity, bool)
+        validate("hard_velocity", self.hard_velocity, is_bool, "True or False")
+        validate_numbers(self, LIMITS)
         validate("k", self.k, self.k <= STIFFEST, f"<= {STIFFEST:g}")
+        normalise_numbers(self)
         for field, least in LEAST.items():
             value = getattr(self, field)
             validate(field, value, is_whole(value, least), f"a whole number >= {least}")
-            self._set(field, int(value))
+            object.__setattr__(self, field, int(value))
+        self._check_initial_state()
+        validate_gate(self.gate_object, self.horizon)
 
     def _check_initial_state(self) -> None:
         system = self.system_object
@@ -122,14 +114,11 @@ class RunSpec:
             ok = isinstance(value, (tuple, list)) and all(map(is_number, value))
             allowed = f"one finite number for each of {', '.join(system.components)}"
             validate(field, value, ok and len(value) == len(system.components), allowed)
-            self._set(field, tuple(float(x) + 0.0 for x in value))
+            object.__setattr__(self, field, tuple(float(x) + 0.0 for x in value))
         position = self.initial_position
         for name, start, positive in zip(system.components, position, system.positive, strict=True):
             ok = start > system.floor or not positive
             validate("initial_position", position, ok, f"such that {name} > {system.floor}")
-
-    def _set(self, field: str, value: object) -> None:
-        object.__setattr__(self, field, value)  # only while the object is being built
 
     def select(self, *names: str) -> dict[str, Any]:
         """{name: value} of the named settings, which identify the run in a row of a table."""

@@ -1,5 +1,6 @@
 """The equations of motion, written once for NumPy arrays and torch tensors."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
@@ -7,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from pinnlib.registry import Named, is_number, validate
+from pinnlib.registry import Named, validate_numbers
 
 Array = Any  # a NumPy array or a torch tensor
+State = Any  # positions or velocities: a sequence of arrays, one per component
 
 
 def _math(x: Array) -> Any:
@@ -18,10 +20,7 @@ def _math(x: Array) -> Any:
 
 @dataclass(frozen=True)
 class System(Named):
-    """A second-order system q'' = acceleration(q, q') with stiffness k.
-
-    q and v = q' are sequences of arrays, one per component. A subclass names its components.
-    """
+    """A system q'' = acceleration(q, q') with stiffness k; a subclass names its components."""
 
     k: float = 20.0
     components: ClassVar[tuple[str, ...]] = ()  # names of the coordinates
@@ -29,26 +28,21 @@ class System(Named):
     angular: ClassVar[tuple[bool, ...]] = ()  # which of them are compared modulo 2π
     floor: ClassVar[float] = 1e-4  # r_min
 
-    def acceleration(self, q: Sequence[Array], v: Sequence[Array]) -> tuple[Array, ...]:
+    def acceleration(self, q: State, v: State) -> tuple[Array, ...]:
         """The right-hand side, one array per component."""
         raise NotImplementedError
 
-    def energy(self, q: Sequence[Array], v: Sequence[Array]) -> Array:
+    def energy(self, q: State, v: State) -> Array:
         """The total energy, conserved without damping."""
         raise NotImplementedError
 
-    def path(self, q: Sequence[Array], v: Sequence[Array]) -> dict[str, Array]:
-        """{label: array} of the two axes in which a motion is drawn.
-
-        These are the first two coordinates, or the only one and its velocity.
-        """
+    def path(self, q: State, v: State) -> dict[str, Array]:
+        """{label: array} of the two axes of a drawing: two coordinates, or one and its velocity."""
         velocities = [f"{name}_t" for name in self.components]
         axes = [*zip(self.components, q, strict=True), *zip(velocities, v, strict=True)]
         return dict(axes[:2])
 
-    def residual(
-        self, q: Sequence[Array], v: Sequence[Array], a: Sequence[Array]
-    ) -> tuple[Array, ...]:
+    def residual(self, q: State, v: State, a: State) -> tuple[Array, ...]:
         """R = q'' − acceleration(q, q'), one array per component."""
         return tuple(left - right for left, right in zip(a, self.acceleration(q, v), strict=True))
 
@@ -69,37 +63,30 @@ class SpringPendulum(System):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, torch.Tensor):
-                continue  # a stack of systems that are already checked
-            if field.name in ("k", "m", "L0"):
-                validate(field.name, value, is_number(value) and value > 0, "a finite number > 0")
-            else:
-                validate(field.name, value, is_number(value) and value >= 0, "a finite number >= 0")
+        validate_numbers(self, {"k": "> 0", "m": "> 0", "L0": "> 0"})
+        validate_numbers(self, {"g": ">= 0", "c_r": ">= 0", "c_theta": ">= 0"})
 
-    def acceleration(self, q: Sequence[Array], v: Sequence[Array]) -> tuple[Array, ...]:
+    def acceleration(self, q: State, v: State) -> tuple[Array, ...]:
         r, theta = q
         r_t, theta_t = v
         sin, cos = _math(theta).sin, _math(theta).cos
-        omega_squared = self.k / self.m
         r_tt = (
             r * theta_t**2
-            - omega_squared * (r - self.L0)
+            - self.k / self.m * (r - self.L0)
             + self.g * cos(theta)
             - self.c_r / self.m * r_t
         )
         theta_tt = -2 * r_t * theta_t / r - self.g / r * sin(theta) - self.c_theta * theta_t
         return r_tt, theta_tt
 
-    def energy(self, q: Sequence[Array], v: Sequence[Array]) -> Array:
+    def energy(self, q: State, v: State) -> Array:
         r, theta = q
         r_t, theta_t = v
         kinetic = self.m / 2 * (r_t**2 + (r * theta_t) ** 2)
         spring = self.k / 2 * (r - self.L0) ** 2
         return kinetic + spring - self.m * self.g * r * _math(theta).cos(theta)
 
-    def path(self, q: Sequence[Array], v: Sequence[Array]) -> dict[str, Array]:
+    def path(self, q: State, v: State) -> dict[str, Array]:
         r, theta = q
         return {"$x$ [m]": r * _math(theta).sin(theta), "$y$ [m]": -r * _math(theta).cos(theta)}
 
@@ -109,9 +96,8 @@ SYSTEMS: dict[str, type[System]] = {kind.name: kind for kind in (SpringPendulum,
 
 def stack(systems: Sequence[System], dtype: torch.dtype) -> System:
     """One system whose numbers are columns (runs, 1), one row per system of the list."""
-    kind = type(systems[0])
-    columns = {}
-    for field in fields(kind):
+    batch = copy.copy(systems[0])
+    for field in fields(batch):
         column = [[getattr(system, field.name)] for system in systems]
-        columns[field.name] = torch.tensor(column, dtype=dtype)
-    return kind(**columns)
+        object.__setattr__(batch, field.name, torch.tensor(column, dtype=dtype))
+    return batch

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike
+from torch import Tensor
 
 from pinnlib.losses import LOSSES
 from pinnlib.metrics import error_metrics, residual_metrics
@@ -41,20 +42,16 @@ def padded(n: int) -> int:
     return math.ceil(n / VECTOR) * VECTOR
 
 
-def streams(seed: int) -> tuple[torch.Generator, torch.Generator]:
+def streams(seed: int) -> tuple[torch.Generator, ...]:
     """Two independent generators: for the initial weights and for the collocation points."""
-    weights, points = np.random.SeedSequence(seed).generate_state(2, np.uint64)
-    return (
-        torch.Generator().manual_seed(int(weights) >> 1),
-        torch.Generator().manual_seed(int(points) >> 1),
-    )
+    seeds = np.random.SeedSequence(seed).generate_state(2, np.uint64)
+    return tuple(torch.Generator().manual_seed(int(s) >> 1) for s in seeds)
 
 
-def initial_parameters(spec: RunSpec) -> torch.Tensor:
+def initial_parameters(spec: RunSpec) -> Tensor:
     """The flat initial parameters of a run, (size,)."""
     components = len(spec.system_object.components)
-    generator, _ = streams(spec.seed)
-    blocks = spec.trunk.initial(components, generator)
+    blocks = spec.trunk.initial(components, streams(spec.seed)[0])
     rows = [blocks[name].flatten() for name in spec.trunk.shapes(components)]
     return torch.cat(rows).to(spec.dtype)
 
@@ -73,7 +70,7 @@ class Collocation:
         self.rows = torch.tensor([seeds.index(spec.seed) for spec in specs])
         self.t = torch.zeros(len(seeds), padded(self.points + 1), dtype=specs[0].dtype)
 
-    def draw(self) -> torch.Tensor:
+    def draw(self) -> Tensor:
         """The times of the next update, (runs, padded points)."""
         for row, generator in zip(self.t, self.generators, strict=True):
             torch.rand(self.points, generator=generator, out=row[: self.points])
@@ -95,7 +92,7 @@ class Objective:
         self.lambda_phys = torch.tensor([spec.lambda_phys for spec in specs], dtype=dtype)
         self.lambda_ic = torch.tensor([spec.lambda_ic for spec in specs], dtype=dtype)
 
-    def terms(self, theta: torch.Tensor, t: torch.Tensor) -> dict[str, torch.Tensor]:
+    def terms(self, theta: Tensor, t: Tensor) -> dict[str, Tensor]:
         """Name → (runs,): the loss, its two terms and the RMS of each residual component.
 
         t is as drawn by Collocation: `points` times, then zeros.
@@ -197,7 +194,7 @@ def batches(specs: Iterable[RunSpec], parts: int = 1) -> Iterator[list[RunSpec]]
             yield group[i : i + width]
 
 
-def start(specs: Sequence[RunSpec]) -> tuple[torch.Tensor, Collocation, Objective]:
+def start(specs: Sequence[RunSpec]) -> tuple[Tensor, Collocation, Objective]:
     """(parameters (runs, padded size), collocation, objective) of a batch before an update."""
     rows = torch.stack([initial_parameters(spec) for spec in specs])
     padding = padded(rows.shape[1]) - rows.shape[1]
@@ -216,55 +213,48 @@ def train_batch(
     theta, collocation, objective = start(specs)
     step = specs[0].optimiser_object.start(theta, specs[0].lr)
     history: dict[int, dict[str, np.ndarray]] = {}  # update → name → (runs,)
-    copies: dict[int, np.ndarray] = {}  # update → parameters
-    logged = 0
+    kept: dict[int, Tensor] = {}  # update → parameters
+    last_logged = 0
     if 0 in snapshots:
-        copies[0] = theta.detach().numpy().copy()
+        kept[0] = theta.detach().clone()
     for update in range(1, steps + 1):
         terms = objective.terms(theta, collocation.draw())
         (gradient,) = torch.autograd.grad(terms["total"].sum(), theta)
         step(gradient)
         if update in snapshots:
-            copies[update] = theta.detach().numpy().copy()
+            kept[update] = theta.detach().clone()
         if update in (1, steps) or update % HISTORY_EVERY == 0:
             history[update] = {name: term.detach().numpy().copy() for name, term in terms.items()}
-            advance(update - logged)
-            logged = update
+            advance(update - last_logged)
+            last_logged = update
     seconds = (time.perf_counter() - began) / len(specs)
 
-    results = []
     size = specs[0].trunk.size(len(specs[0].system_object.components))
+    results = []
     for i, spec in enumerate(specs):
-        parameters = theta.detach()[i, :size].numpy().copy()
-        own_history = [
+        rows = [
             {"update": update} | {name: float(term[i]) for name, term in terms.items()}
             for update, terms in history.items()
         ]
-        own_copies = {update: copy[i, :size] for update, copy in copies.items()}
-        results.append(_result(spec, parameters, pd.DataFrame(own_history), seconds, own_copies))
+        parameters = theta.detach()[i, :size].numpy().copy()
+        own_snapshots = {update: copy[i, :size].numpy() for update, copy in kept.items()}
+        status, metrics = _outcome(spec, parameters)
+        table = pd.DataFrame(rows)
+        results.append(Result(spec, status, metrics, table, parameters, seconds, own_snapshots))
     return results
 
 
-def _result(
-    spec: RunSpec,
-    parameters: np.ndarray,
-    history: pd.DataFrame,
-    seconds: float,
-    snapshots: dict[int, np.ndarray],
-) -> Result:
-    """The Result with its metrics; a run is diverged if they or the parameters are not finite."""
+def _outcome(spec: RunSpec, parameters: np.ndarray) -> tuple[str, dict[str, float]]:
+    """("ok", metrics), or ("diverged", NaNs) if parameters or metrics are not finite."""
     metrics = evaluate(spec, parameters)
-    status = "ok"
-    if not np.isfinite([*parameters, metrics["rel_l2_u"], metrics["residual_max"]]).all():
-        status = "diverged"
-        metrics = dict.fromkeys(metrics, math.nan)
-    return Result(spec, status, metrics, history, parameters, seconds, snapshots)
+    worst = metrics["rel_l2_u"] + metrics["residual_max"]
+    if np.isfinite(parameters).all() and np.isfinite(worst):
+        return "ok", metrics
+    return "diverged", dict.fromkeys(metrics, math.nan)
 
 
 def train(
-    specs: RunSpec | Iterable[RunSpec],
-    snapshots: Iterable[int] = (),
-    progress: bool | None = None,
+    specs: RunSpec | Iterable[RunSpec], snapshots: Iterable[int] = (), progress: bool | None = None
 ) -> list[Result]:
     """Train a RunSpec, or several, and return one Result each, in the same order.
 
