@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pinnlib.jets import Jet
-from pinnlib.registry import Named, validate, validate_numbers
+from pinnlib.registry import Named, Registry, set_numbers, validate
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class _Positive(Gate):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        validate_numbers(self, {field.name: "> 0" for field in fields(self)})
+        set_numbers(self, {field.name: "> 0" for field in fields(self)})
 
 
 def _scaled(factor: float, jet: Jet) -> Jet:
@@ -103,7 +103,7 @@ class Rational(Gate):
         return Jet(t * left, left * left, -2 * left * left * left)
 
 
-GATES: dict[str, type[Gate]] = {kind.name: kind for kind in (Exponential, Linear, Tanh, Rational)}
+GATES: Registry = {kind.name: kind for kind in (Exponential, Linear, Tanh, Rational)}
 
 
 @cache

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from pinnlib.registry import Registry
+
 
 class Balanced:
     """Σ_c mean(R_c²) / (s_c + ε)², s_c a moving average of the RMS of R_c, without gradient."""
@@ -29,4 +31,4 @@ class MeanSquare:
         return mean_square.mean(dim=1)
 
 
-LOSSES: dict[str, type[Balanced] | type[MeanSquare]] = {"balanced": Balanced, "mse": MeanSquare}
+LOSSES: Registry = {"balanced": Balanced, "mse": MeanSquare}

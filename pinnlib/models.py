@@ -13,7 +13,7 @@ from torch import Tensor
 from pinnlib.gates import Gate
 from pinnlib.jets import Jet, product, softplus
 from pinnlib.ops import FourierSeries, TanhNetwork
-from pinnlib.registry import Named, is_number, is_whole, validate
+from pinnlib.registry import Named, Registry, is_number, is_whole, validate
 from pinnlib.systems import System
 
 Blocks = dict[str, Tensor]  # parameters by name, each (runs, …)
@@ -164,7 +164,7 @@ class MLP(Trunk):
         return Jet(*TanhNetwork.apply(t, *parameters.values()))
 
 
-MODELS: dict[str, type[Trunk]] = {kind.name: kind for kind in (MLP, FixedFourier, AdaptiveFourier)}
+MODELS: Registry = {kind.name: kind for kind in (MLP, FixedFourier, AdaptiveFourier)}
 
 
 def to_latent(system: System, q: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:

@@ -108,8 +108,8 @@ def _fourier_backward(dtype: type, terms: int) -> Any:
                             bar_p, bar_h = g0[j] - ww * g2[j], w * g1[j]
                             sum_a += bar_p * s[j] + bar_h * c[j]
                             sum_b += bar_p * c[j] - bar_h * s[j]
-                            turned = times[j] * (bar_p * h - bar_h * p)
-                            sum_w += turned + g1[j] * h - two * w * g2[j] * p
+                            phase = times[j] * (bar_p * h - bar_h * p)
+                            sum_w += phase + g1[j] * h - two * w * g2[j] * p
                         bar_weight[run, k, i] += sum_a
                         bar_weight[run, k, n + i] += sum_b
                         bar_omega[run, i] += sum_w

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pinnlib.registry import Named, is_number, validate
+from pinnlib.registry import Named, Registry, is_number, validate
 
 Step = Callable[[Tensor], None]  # moves the parameters, given the gradient
 
@@ -65,4 +65,4 @@ class Momentum(Optimiser):
         return step
 
 
-OPTIMISERS: dict[str, type[Optimiser]] = {kind.name: kind for kind in (Adam, Momentum)}
+OPTIMISERS: Registry = {kind.name: kind for kind in (Adam, Momentum)}

@@ -7,6 +7,8 @@ import numbers
 from collections.abc import Mapping
 from typing import Any
 
+Registry = dict[str, Any]  # name → class of Named objects
+
 
 class UserError(RuntimeError):
     """An error that its message explains; the command line prints it without a traceback."""
@@ -33,12 +35,13 @@ def is_whole(value: Any, least: int) -> bool:
     return is_number(value) and value == int(value) and value >= least
 
 
-def validate_numbers(thing: Any, limits: Mapping[str, str]) -> None:
-    """Check that fields of a dataclass are finite numbers within {field: "> 0" or ">= 0"}."""
+def set_numbers(thing: Any, limits: Mapping[str, str]) -> None:
+    """Check that fields are finite numbers within {field: "> 0" or ">= 0"}; store them as floats."""
     for name, limit in limits.items():
         value = getattr(thing, name)
         ok = is_number(value) and (value > 0 or (value == 0 and limit == ">= 0"))
         validate(name, value, ok, f"a finite number {limit}")
+        object.__setattr__(thing, name, float(value) + 0.0)  # no negative zero
 
 
 def real_fields(thing: Any) -> list[dataclasses.Field]:
@@ -48,14 +51,6 @@ def real_fields(thing: Any) -> list[dataclasses.Field]:
         for field in dataclasses.fields(thing)
         if field.type in (float, "float") or isinstance(field.default, float)
     ]
-
-
-def normalise_numbers(thing: Any) -> None:
-    """Store real numbers as floats without negative zero, so that equal ones have equal text."""
-    for field in real_fields(thing):
-        value = getattr(thing, field.name)
-        if is_number(value):
-            object.__setattr__(thing, field.name, float(value) + 0.0)
 
 
 def non_default_fields(thing: Any) -> dict[str, Any]:
@@ -70,14 +65,17 @@ class Named:
     name: str
 
     def __post_init__(self) -> None:
-        normalise_numbers(self)
+        for field in real_fields(self):  # alpha=2 and alpha=2.0 are the same object and text
+            value = getattr(self, field.name)
+            if is_number(value):
+                object.__setattr__(self, field.name, float(value) + 0.0)
 
     def __str__(self) -> str:
         arguments = [f"{name}={value!r}" for name, value in non_default_fields(self).items()]
         return f"{self.name}({', '.join(arguments)})" if arguments else self.name
 
 
-def lookup(field: str, registry: Mapping[str, Any], value: object) -> Any:
+def lookup(field: str, registry: Registry, value: object) -> Any:
     """The object that `value` stands for: itself, or `registry[name](**arguments)` for text."""
     known = f"one of {', '.join(registry)}"
     if isinstance(value, Named):

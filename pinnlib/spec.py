@@ -16,26 +16,20 @@ from pinnlib.models import MODELS, Ansatz, Trunk
 from pinnlib.optimisers import OPTIMISERS, Optimiser
 from pinnlib.reference import Reference, reference_solution
 from pinnlib.registry import (
+    Registry,
     is_number,
     is_whole,
     lookup,
     non_default_fields,
-    normalise_numbers,
+    set_numbers,
     validate,
-    validate_numbers,
 )
 from pinnlib.systems import SYSTEMS, System
 
-PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
-REGISTRIES: dict[str, Any] = {
-    "model": MODELS,
-    "gate": GATES,
-    "optimiser": OPTIMISERS,
-    "system": SYSTEMS,
-}
-CHOICES: dict[str, Any] = {"loss": LOSSES, "precision": PRECISIONS}
-LIMITS = dict.fromkeys(("k", "lr", "horizon"), "> 0")
-LIMITS |= dict.fromkeys(("lambda_ic", "lambda_phys"), ">= 0")
+PRECISIONS: Registry = {"float32": torch.float32, "float64": torch.float64}
+REGISTRIES = {"model": MODELS, "gate": GATES, "optimiser": OPTIMISERS, "system": SYSTEMS}
+CHOICES = {"loss": LOSSES, "precision": PRECISIONS}
+LIMITS = {"k": "> 0", "lr": "> 0", "horizon": "> 0", "lambda_ic": ">= 0", "lambda_phys": ">= 0"}
 STIFFEST = 1e6  # the reference of a stiffer spring takes hours
 LEAST = {"seed": 0, "steps": 1, "points": 1}  # of the whole numbers
 
@@ -97,9 +91,8 @@ class RunSpec:
             validate(field, value, ok, f"one of {', '.join(choices)}")
         is_bool = isinstance(self.hard_velocity, bool)
         validate("hard_velocity", self.hard_velocity, is_bool, "True or False")
-        validate_numbers(self, LIMITS)
+        set_numbers(self, LIMITS)
         validate("k", self.k, self.k <= STIFFEST, f"<= {STIFFEST:g}")
-        normalise_numbers(self)
         for field, least in LEAST.items():
             value = getattr(self, field)
             validate(field, value, is_whole(value, least), f"a whole number >= {least}")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from pinnlib.registry import Named, validate_numbers
+from pinnlib.registry import Named, Registry, set_numbers
 
 Array = Any  # a NumPy array or a torch tensor
 State = Any  # positions or velocities: a sequence of arrays, one per component
@@ -63,19 +63,16 @@ class SpringPendulum(System):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        validate_numbers(self, {"k": "> 0", "m": "> 0", "L0": "> 0"})
-        validate_numbers(self, {"g": ">= 0", "c_r": ">= 0", "c_theta": ">= 0"})
+        set_numbers(self, {"k": "> 0", "m": "> 0", "L0": "> 0"})
+        set_numbers(self, {"g": ">= 0", "c_r": ">= 0", "c_theta": ">= 0"})
 
     def acceleration(self, q: State, v: State) -> tuple[Array, ...]:
         r, theta = q
         r_t, theta_t = v
         sin, cos = _math(theta).sin, _math(theta).cos
-        r_tt = (
-            r * theta_t**2
-            - self.k / self.m * (r - self.L0)
-            + self.g * cos(theta)
-            - self.c_r / self.m * r_t
-        )
+        spring = self.k / self.m
+        damping = self.c_r / self.m
+        r_tt = r * theta_t**2 - spring * (r - self.L0) + self.g * cos(theta) - damping * r_t
         theta_tt = -2 * r_t * theta_t / r - self.g / r * sin(theta) - self.c_theta * theta_t
         return r_tt, theta_tt
 
@@ -91,7 +88,7 @@ class SpringPendulum(System):
         return {"$x$ [m]": r * _math(theta).sin(theta), "$y$ [m]": -r * _math(theta).cos(theta)}
 
 
-SYSTEMS: dict[str, type[System]] = {kind.name: kind for kind in (SpringPendulum,)}
+SYSTEMS: Registry = {kind.name: kind for kind in (SpringPendulum,)}
 
 
 def stack(systems: Sequence[System], dtype: torch.dtype) -> System:

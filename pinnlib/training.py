@@ -25,16 +25,8 @@ from pinnlib.systems import stack
 VECTOR = 32
 EARLIEST = 1e-6  # collocation points are clamped to at least this time
 HISTORY_EVERY = 100  # updates
-# Settings in which the runs of a batch may differ (`system` only in its numbers).
-NUMBERS = {
-    "k",
-    "lambda_ic",
-    "lambda_phys",
-    "seed",
-    "initial_position",
-    "initial_velocity",
-    "system",
-}
+# Settings in which the runs of a batch may differ, besides the numbers of their system.
+NUMBERS = {"k", "lambda_ic", "lambda_phys", "seed", "initial_position", "initial_velocity"}
 
 
 def padded(n: int) -> int:
@@ -57,10 +49,7 @@ def initial_parameters(spec: RunSpec) -> Tensor:
 
 
 class Collocation:
-    """Fresh uniform points on (0, T] for every update, the same for all runs of a seed.
-
-    The columns beyond `points` are t = 0.
-    """
+    """Fresh uniform points on (0, T] per update, equal for equal seeds; then columns of t = 0."""
 
     def __init__(self, specs: Sequence[RunSpec]):
         self.points = specs[0].points
@@ -93,10 +82,7 @@ class Objective:
         self.lambda_ic = torch.tensor([spec.lambda_ic for spec in specs], dtype=dtype)
 
     def terms(self, theta: Tensor, t: Tensor) -> dict[str, Tensor]:
-        """Name → (runs,): the loss, its two terms and the RMS of each residual component.
-
-        t is as drawn by Collocation: `points` times, then zeros.
-        """
+        """The loss, its two terms and the RMS of each residual component, each (runs,)."""
         jets = self.ansatz.jets(theta, t)
         residual = [r[:, : self.points] for r in self.ansatz.residual(jets)]
         mean_square = torch.stack([r.square().mean(dim=1) for r in residual], dim=1)
@@ -112,21 +98,15 @@ class Objective:
 
 @dataclass(frozen=True)
 class Result:
-    """A finished run: `status` is "ok" or "diverged" (then its metrics are NaN).
-
-    history     a row per 100 updates: update, total, physics, velocity, rms_<component>
-    parameters  flat, in the order of `spec.trunk.shapes`
-    seconds     this run's share of the time of its batch
-    snapshots   update → flat parameters
-    """
+    """A finished run: `status` is "ok" or "diverged" (then its metrics are NaN)."""
 
     spec: RunSpec
     status: str
     metrics: dict[str, float]
-    history: pd.DataFrame = field(repr=False)
-    parameters: np.ndarray = field(repr=False)
-    seconds: float
-    snapshots: dict[int, np.ndarray] = field(default_factory=dict, repr=False)
+    history: pd.DataFrame = field(repr=False)  # update, loss terms and rms_<component>
+    parameters: np.ndarray = field(repr=False)  # flat, in the order of `spec.trunk.shapes`
+    seconds: float  # this run's share of its batch
+    snapshots: dict[int, np.ndarray] = field(default_factory=dict, repr=False)  # by update
 
     def predict(self, times: ArrayLike) -> pd.DataFrame:
         """State, its two time derivatives and the residual at any times, in float64."""
@@ -142,10 +122,7 @@ class Result:
 
 
 def predict(spec: RunSpec, parameters: np.ndarray, times: ArrayLike) -> pd.DataFrame:
-    """Columns t, then <component>, <component>_t, <component>_tt, residual_<component>.
-
-    Times outside those of the training raise a warning.
-    """
+    """Columns t, then <component>, <component>_t, <component>_tt, residual_<component>."""
     t = torch.from_numpy(np.array(times, dtype=float, ndmin=1))
     ok = t.ndim == 1 and t.isfinite().all()
     validate("times", times, ok, "a number or a list of finite numbers")
@@ -182,7 +159,7 @@ def batches(specs: Iterable[RunSpec], parts: int = 1) -> Iterator[list[RunSpec]]
     Each kind of run is cut into `parts` lists of equal length, or more if a list would exceed
     `trunk.batch`.
     """
-    names = [field.name for field in fields(RunSpec) if field.name not in NUMBERS]
+    names = [field.name for field in fields(RunSpec) if field.name not in {*NUMBERS, "system"}]
     groups: dict[tuple, list[RunSpec]] = {}
     for spec in specs:
         kind = (type(spec.system_object), *spec.select(*names).values())

@@ -6,13 +6,11 @@ import sys
 
 import numpy as np
 import pytest
-
 import torch
 
 import pinnlib
 from pinnlib import RunSpec
 from pinnlib.training import train_batch
-
 
 IN_ANOTHER_PROCESS = """
 import pickle
