@@ -22,7 +22,7 @@ def validate(field: str, value: object, ok: object, allowed: str) -> None:
 
 def is_number(value: Any) -> bool:
     """True for a finite real number, including NumPy's, that is not a bool."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool) or not isinstance(value, (float, int, numbers.Real)):
         return False
     try:
         return math.isfinite(value)
@@ -36,7 +36,7 @@ def is_whole(value: Any, least: int) -> bool:
 
 
 def set_numbers(thing: Any, limits: Mapping[str, str]) -> None:
-    """Check that fields are finite numbers within {field: "> 0" or ">= 0"}; store them as floats."""
+    """Check that fields are finite numbers within {field: "> 0" or ">= 0"}; store floats."""
     for name, limit in limits.items():
         value = getattr(thing, name)
         ok = is_number(value) and (value > 0 or (value == 0 and limit == ">= 0"))
