@@ -5,51 +5,28 @@ The names below are loaded on first use, so that `python -m pinnlib --help` does
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pinnlib.gates import GATES, Exponential, Gate, Linear, Rational, Tanh
-    from pinnlib.jets import Jet
-    from pinnlib.models import MLP, MODELS, AdaptiveFourier, FixedFourier, Trunk
-    from pinnlib.reference import reference_solution
-    from pinnlib.spec import RunSpec
-    from pinnlib.systems import SYSTEMS, SpringPendulum, System
-    from pinnlib.training import Result, predict, train
+from typing import Any
 
 __version__ = "0.1.0"
-__all__ = [
-    "GATES",
-    "MLP",
-    "MODELS",
-    "SYSTEMS",
-    "AdaptiveFourier",
-    "Exponential",
-    "FixedFourier",
-    "Gate",
-    "Jet",
-    "Linear",
-    "Rational",
-    "Result",
-    "RunSpec",
-    "SpringPendulum",
-    "System",
-    "Tanh",
-    "Trunk",
-    "predict",
-    "reference_solution",
-    "train",
-]
-_HOMES = ("gates", "jets", "models", "reference", "spec", "systems", "training")
+
+_EXPORTS = {
+    "gates": ["GATES", "Exponential", "Gate", "Linear", "Rational", "Tanh"],
+    "jets": ["Jet"],
+    "models": ["MLP", "MODELS", "AdaptiveFourier", "FixedFourier", "Trunk"],
+    "reference": ["reference_solution"],
+    "spec": ["RunSpec"],
+    "systems": ["SYSTEMS", "SpringPendulum", "System"],
+    "training": ["Result", "predict", "train"],
+}
+_MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
+__all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        for home in _HOMES:
-            module = importlib.import_module(f"{__name__}.{home}")
-            if hasattr(module, name):
-                return getattr(module, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

@@ -1,27 +1,34 @@
-"""The physics term of the loss, from the mean square of each residual component."""
+"""The physics term of the loss, (runs,), from mean squares of the residual, (runs, components)."""
 
 import torch
+from torch import Tensor
+
+from pinnlib.registry import Registry
 
 
 class Balanced:
-    """Σ_c mean(R_c²) / (s_c + ε)², s_c a moving average of the RMS of R_c through which no gradient flows."""
+    """Σ_c mean(R_c²) / (s_c + ε)², s_c a moving average of the RMS of R_c, without gradient."""
 
-    decay, epsilon = 0.99, 1e-12
+    decay = 0.99
+    epsilon = 1e-12
 
-    def __init__(self):
-        self.scale = None
+    def __init__(self) -> None:
+        self.scale: Tensor | None = None
 
-    def __call__(self, mean_square):  # (runs, components) → (runs,)
-        now = torch.sqrt(mean_square.detach() + self.epsilon)
-        self.scale = now if self.scale is None else self.decay * self.scale + (1 - self.decay) * now
+    def __call__(self, mean_square: Tensor) -> Tensor:
+        rms = torch.sqrt(mean_square.detach() + self.epsilon)
+        if self.scale is None:
+            self.scale = rms
+        else:
+            self.scale = self.decay * self.scale + (1 - self.decay) * rms
         return (mean_square / (self.scale + self.epsilon) ** 2).sum(dim=1)
 
 
 class MeanSquare:
-    """mean over points and components of R²."""
+    """Mean of R² over points and components."""
 
-    def __call__(self, mean_square):
+    def __call__(self, mean_square: Tensor) -> Tensor:
         return mean_square.mean(dim=1)
 
 
-LOSSES = {"balanced": Balanced, "mse": MeanSquare}
+LOSSES: Registry = {"balanced": Balanced, "mse": MeanSquare}

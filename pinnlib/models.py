@@ -1,18 +1,26 @@
-"""Trunks ũ(t) and the gated ansatz around them; every function works on a batch of runs at once."""
+"""Trunks ũ(t) and the gated ansatz around them; every function works on a batch of runs."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from pinnlib.gates import Gate
 from pinnlib.jets import Jet, product, softplus
 from pinnlib.ops import FourierSeries, TanhNetwork
-from pinnlib.registry import Named, is_number, is_whole, validate
+from pinnlib.registry import Named, Registry, is_number, is_whole, validate
+from pinnlib.systems import System
+
+Blocks = dict[str, Tensor]  # parameters by name, each (runs, …)
+Shapes = dict[str, tuple[int, ...]]  # of one run
 
 
-def inverse_softplus(y):
+def inverse_softplus(y: np.ndarray) -> np.ndarray:
     """x with log(1 + e^x) = y, for y > 0."""
     return y + np.log(-np.expm1(-y))
 
@@ -21,102 +29,94 @@ def inverse_softplus(y):
 class Trunk(Named):
     """An unconstrained network t → (components,) whose parameters are one flat row per run."""
 
-    batch = 32  # how many runs of this trunk train fastest together
+    batch = 32  # number of runs of this trunk that train fastest together
 
-    def shapes(self, components):
-        """Name → shape of every block of parameters, in the order in which they lie in the row."""
+    def shapes(self, components: int) -> Shapes:
+        """Name → shape of every block of parameters, in their order in the row."""
         raise NotImplementedError
 
-    def initial(self, components, generator):
-        """Name → initial block, drawn from `generator`; blocks that `shapes` does not name are left out."""
+    def initial(self, components: int, generator: torch.Generator) -> Blocks:
+        """Name → initial block, drawn from `generator`; blocks not in `shapes` are ignored."""
         raise NotImplementedError
 
-    def jet(self, parameters, t):
-        """(ũ, ũ', ũ''), each (runs, components, points), from blocks with a leading runs axis and t (runs, points)."""
+    def jet(self, parameters: Blocks, t: Tensor) -> Jet:
+        """(ũ, ũ', ũ''), each (runs, components, points), at t (runs, points)."""
         raise NotImplementedError
 
-    def frequencies(self, parameters):
+    def frequencies(self, parameters: Blocks) -> Tensor | None:
         """Angular frequencies (runs, n) of a spectral trunk, else None."""
         return None
 
-    def size(self, components):
+    def size(self, components: int) -> int:
         """Number of trainable parameters."""
         return sum(math.prod(shape) for shape in self.shapes(components).values())
 
-    def blocks(self, theta, components):
-        """Name → block (runs, …): the flat rows theta (runs, ≥ size) cut up; what lies beyond `size` is padding."""
+    def blocks(self, theta: Tensor, components: int) -> Blocks:
+        """Name → block (runs, …), cut from the rows theta (runs, ≥ size); the rest is padding."""
         shapes = self.shapes(components)
         sizes = [math.prod(shape) for shape in shapes.values()]
         *rows, _ = theta.split([*sizes, theta.shape[1] - sum(sizes)], dim=1)
-        return {name: row.view(-1, *shape) for (name, shape), row in zip(shapes.items(), rows)}
+        blocks = zip(shapes.items(), rows, strict=True)
+        return {name: row.view(-1, *shape) for (name, shape), row in blocks}
 
 
 @dataclass(frozen=True)
 class Fourier(Trunk):
-    """ũ = W [sin ωt; cos ωt] + b with frequencies ω log-spaced in bands (low, high, count), both ends included."""
+    """ũ = W [sin ωt; cos ωt] + b; ω is log-spaced in bands (low, high, count), ends included."""
 
-    bands: tuple = ((0.5, 5.0, 16), (5.0, 15.0, 16))
+    bands: tuple[tuple[float, float, int], ...] = ((0.5, 5.0, 16), (5.0, 15.0, 16))
     trainable = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
-        ok = (
-            isinstance(self.bands, (tuple, list))
-            and self.bands
-            and all(map(self._is_band, self.bands))
-        )
-        validate(
-            "bands",
-            self.bands,
-            ok,
-            "a tuple of (low, high, count) with 0 < low <= high and a whole count >= 1",
-        )
+        ok = isinstance(self.bands, (tuple, list)) and self.bands
+        allowed = "a tuple of (low, high, count) with 0 < low <= high and a whole count >= 1"
+        validate("bands", self.bands, ok and all(map(self._is_band, self.bands)), allowed)
         bands = tuple((float(low), float(high), int(count)) for low, high, count in self.bands)
         object.__setattr__(self, "bands", bands)
 
     @staticmethod
-    def _is_band(band):
-        triple = isinstance(band, (tuple, list)) and len(band) == 3 and all(map(is_number, band))
-        return triple and 0 < band[0] <= band[1] and is_whole(band[2], 1)
+    def _is_band(band: object) -> bool:
+        if not isinstance(band, (tuple, list)) or len(band) != 3:
+            return False
+        low, high, count = band
+        return is_number(low) and is_number(high) and 0 < low <= high and is_whole(count, 1)
 
     @cached_property
-    def start(self):
+    def start(self) -> np.ndarray:
         """The initial frequencies."""
         return np.concatenate([np.geomspace(low, high, count) for low, high, count in self.bands])
 
-    def shapes(self, components):
+    def shapes(self, components: int) -> Shapes:
         n = len(self.start)
-        return {"weight": (components, 2 * n), "bias": (components,)} | (
-            {"raw": (n,)} if self.trainable else {}
-        )
+        shapes: Shapes = {"weight": (components, 2 * n), "bias": (components,)}
+        if self.trainable:
+            shapes["raw"] = (n,)
+        return shapes
 
-    def initial(self, components, generator):
-        weight = 0.01 * torch.randn(
-            components, 2 * len(self.start), generator=generator, dtype=torch.float64
-        )
+    def initial(self, components: int, generator: torch.Generator) -> Blocks:
+        shape = (components, 2 * len(self.start))
         return {
-            "weight": weight,
+            "weight": 0.01 * torch.randn(shape, generator=generator, dtype=torch.float64),
             "bias": torch.zeros(components),
             "raw": torch.from_numpy(inverse_softplus(self.start)),
         }
 
-    def frequencies(self, parameters):
+    def frequencies(self, parameters: Blocks) -> Tensor:
         if self.trainable:
             return torch.nn.functional.softplus(parameters["raw"])
-        return torch.tensor(self.start, dtype=parameters["weight"].dtype).expand(
-            len(parameters["weight"]), -1
-        )
+        weight = parameters["weight"]
+        return torch.tensor(self.start, dtype=weight.dtype).expand(len(weight), -1)
 
-    def jet(self, parameters, t):
-        return Jet(
-            *FourierSeries.apply(
-                parameters["weight"], parameters["bias"], self.frequencies(parameters), t
-            )
-        )
+    def jet(self, parameters: Blocks, t: Tensor) -> Jet:
+        omega = self.frequencies(parameters)
+        return Jet(*FourierSeries.apply(parameters["weight"], parameters["bias"], omega, t))
 
 
 @dataclass(frozen=True)
 class FixedFourier(Fourier):
+    """Fourier trunk whose frequencies stay as they are."""
+
     name = "fixed"
 
 
@@ -130,105 +130,112 @@ class AdaptiveFourier(Fourier):
 
 @dataclass(frozen=True)
 class MLP(Trunk):
-    """Fully connected tanh network on the raw time, with PyTorch's default initialisation of Linear."""
+    """Fully connected tanh network of the raw time, initialised as PyTorch initialises Linear."""
 
     hidden: int = 128
     depth: int = 3
     name = "baseline"
-    batch = 2  # its matrix products fill a core by themselves; two share the rest
+    batch = 2  # its matrix products keep a core busy; two runs share the rest of the work
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for field in ("hidden", "depth"):
             value = getattr(self, field)
             validate(field, value, is_whole(value, 1), "a whole number >= 1")
             object.__setattr__(self, field, int(value))
 
-    def shapes(self, components):
-        widths = [1] + [self.hidden] * self.depth + [components]
-        layers = {}
-        for i, (inputs, outputs) in enumerate(zip(widths, widths[1:])):
-            layers |= {f"weight{i}": (outputs, inputs), f"bias{i}": (outputs,)}
-        return layers
+    def shapes(self, components: int) -> Shapes:
+        widths = [1, *[self.hidden] * self.depth, components]
+        shapes: Shapes = {}
+        for i, (inputs, outputs) in enumerate(pairwise(widths)):
+            shapes[f"weight{i}"] = (outputs, inputs)
+            shapes[f"bias{i}"] = (outputs,)
+        return shapes
 
-    def initial(self, components, generator):
-        blocks, bound = {}, None
+    def initial(self, components: int, generator: torch.Generator) -> Blocks:
+        blocks, bound = {}, 0.0
         for name, shape in self.shapes(components).items():
-            bound = (
-                1 / math.sqrt(shape[1]) if name.startswith("weight") else bound
-            )  # bias: that of its weight
-            blocks[name] = torch.empty(shape, dtype=torch.float32).uniform_(
-                -bound, bound, generator=generator
-            )
+            if name.startswith("weight"):
+                bound = 1 / math.sqrt(shape[1])  # also for the bias that follows
+            block = torch.empty(shape, dtype=torch.float32)
+            blocks[name] = block.uniform_(-bound, bound, generator=generator)
         return blocks
 
-    def jet(self, parameters, t):
+    def jet(self, parameters: Blocks, t: Tensor) -> Jet:
         return Jet(*TanhNetwork.apply(t, *parameters.values()))
 
 
-MODELS = {kind.name: kind for kind in (MLP, FixedFourier, AdaptiveFourier)}
+MODELS: Registry = {kind.name: kind for kind in (MLP, FixedFourier, AdaptiveFourier)}
 
 
-def to_latent(system, q):
-    """The latent variables (ρ, θ) of states q (components, …): what r = r_min + softplus(ρ) takes back to r."""
-    rows = [
-        inverse_softplus(row - system.floor) if positive else row
-        for row, positive in zip(np.asarray(q, dtype=float), system.positive)
-    ]
-    return np.stack(rows)
+def to_latent(system: System, q: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
+    """The latent variables (ρ, θ) of states q (components, …), with r = r_min + softplus(ρ)."""
+    latent = np.array(q, dtype=float)
+    for c, positive in enumerate(system.positive):
+        if positive:
+            latent[c] = inverse_softplus(latent[c] - system.floor)
+    return latent
 
 
 class Ansatz:
-    """û = u0 + g ũ in the latent variables, r = r_min + softplus(ρ̂) where positive: the one place that knows the initial state.
+    """û = u0 + g ũ in the latent variables, and r = r_min + softplus(ρ̂) where positive.
 
     With `velocities`, û = u0 + (g/g'(0)) v0 + g² ũ, which holds the initial velocity too.
+    Positions and velocities are (runs, components): nothing else knows the initial state.
     """
 
-    def __init__(self, trunk, gate, system, positions, dtype, velocities=None):
-        self.trunk, self.gate, self.system = trunk, gate, system
-        self.start = torch.tensor(to_latent(system, np.transpose(positions)).T, dtype=dtype)[
-            :, :, None
-        ]  # (runs, components, 1)
-        self.drift = None if velocities is None else self._drift(np.transpose(velocities), dtype)
+    def __init__(
+        self,
+        trunk: Trunk,
+        gate: Gate,
+        system: System,
+        positions: Sequence[Sequence[float]],
+        dtype: torch.dtype,
+        velocities: Sequence[Sequence[float]] | None = None,
+    ):
+        self.trunk = trunk
+        self.gate = gate
+        self.system = system
+        start = to_latent(system, np.transpose(positions)).T
+        self.start = torch.tensor(start, dtype=dtype)[:, :, None]  # (runs, components, 1)
+        self.drift = None if velocities is None else self._drift(velocities).to(dtype)
 
-    def _drift(self, velocities, dtype):
+    def _drift(self, velocities: Sequence[Sequence[float]]) -> Tensor:
         """Latent velocity at the start over g'(0): dr/dρ is σ(ρ₀)."""
-        slope = self.gate.jet(torch.zeros(1, dtype=torch.float64)).first.item()
-        sigma = torch.sigmoid(self.start[:, :, 0].double()).numpy().T
-        rows = [
-            v / s if positive else v
-            for v, s, positive in zip(velocities, sigma, self.system.positive)
-        ]
-        return torch.tensor(np.stack(rows, axis=1) / slope, dtype=dtype)[:, :, None]
+        slope = self.gate.jet(torch.zeros(1, dtype=torch.float64)).first
+        positive = torch.tensor(self.system.positive)[:, None]
+        velocity = torch.tensor(velocities, dtype=torch.float64)[:, :, None]
+        latent = torch.where(positive, velocity / torch.sigmoid(self.start.double()), velocity)
+        return latent / slope
 
-    def frame(self, t):
-        """(factor of ũ, what is added to it), as jets that broadcast over (runs, components, points)."""
-        gate = Jet(*(g[:, None, :] for g in self.gate.jet(t)))
+    def frame(self, t: Tensor) -> tuple[Jet, Jet]:
+        """(factor of ũ, term added to it), jets that broadcast over (runs, components, points)."""
+        gate = Jet(*(order[:, None, :] for order in self.gate.jet(t)))
         if self.drift is None:
-            return gate, Jet(self.start, 0.0, 0.0)
-        return product(gate, gate), Jet(
-            self.start + self.drift * gate.value, self.drift * gate.first, self.drift * gate.second
-        )
+            zero = torch.zeros_like(self.start)
+            return gate, Jet(self.start, zero, zero)
+        value = self.start + self.drift * gate.value
+        return product(gate, gate), Jet(value, self.drift * gate.first, self.drift * gate.second)
 
-    def latent(self, theta, t):
+    def latent(self, theta: Tensor, t: Tensor) -> Jet:
         """(ρ̂, θ̂) and derivatives, each (runs, components, points)."""
+        blocks = self.trunk.blocks(theta, len(self.system.components))
         factor, added = self.frame(t)
-        gated = product(
-            factor, self.trunk.jet(self.trunk.blocks(theta, len(self.system.components)), t)
-        )
-        if self.drift is None:
+        gated = product(factor, self.trunk.jet(blocks, t))
+        if self.drift is None:  # `added` is constant
             return gated._replace(value=gated.value + added.value)
-        return Jet(*(own + more for own, more in zip(gated, added)))
+        return Jet(*(own + more for own, more in zip(gated, added, strict=True)))
 
-    def jets(self, theta, t):
+    def jets(self, theta: Tensor, t: Tensor) -> list[Jet]:
         """One Jet of (runs, points) per component of the state."""
-        latent = self.latent(theta, t)
-        components = [Jet(*orders) for orders in zip(*(order.unbind(1) for order in latent))]
+        orders = [order.unbind(1) for order in self.latent(theta, t)]
+        components = [Jet(*component) for component in zip(*orders, strict=True)]
         for c, positive in enumerate(self.system.positive):
             if positive:
                 y = softplus(components[c])
                 components[c] = y._replace(value=y.value + self.system.floor)
         return components
 
-    def residual(self, jets):
+    def residual(self, jets: Sequence[Jet]) -> tuple[Tensor, ...]:
         """R, one (runs, points) per component."""
-        return self.system.residual(*zip(*jets))
+        q, v, a = zip(*jets, strict=True)
+        return self.system.residual(q, v, a)

@@ -1,50 +1,54 @@
-"""A progress bar where a person is watching, a terminal or a live notebook; a line a minute where it goes to a file or a pipe."""
+"""Progress: a bar in a terminal or a live notebook, a line a minute in a file or a pipe."""
 
 import contextlib
 import os
 import sys
+from collections.abc import Callable, Iterator
+from typing import Any, TextIO
 
 from tqdm import tqdm
+from tqdm.auto import tqdm as notebook_tqdm  # the notebook's bar in a Jupyter kernel
 
-HEADLESS = "PINNLIB_HEADLESS"  # set where a notebook runs without a reader: its bars go past it, to the stderr of the process; "quiet": nowhere
+# Set where a notebook runs without a reader: its bars go to the stderr of the process instead of
+# the notebook's output. "quiet": no bars.
+HEADLESS = "PINNLIB_HEADLESS"
 
 
 class Lines(tqdm):
     """Every state of the bar on a line of its own."""
 
     @staticmethod
-    def status_printer(file):
-        return lambda text: text and print(text, file=file, flush=True)
+    def status_printer(file: TextIO) -> Callable[[str], None]:
+        def print_line(text: str) -> None:
+            if text:
+                print(text, file=file, flush=True)
+
+        return print_line
 
 
 @contextlib.contextmanager
-def progress_bar(total, progress=None, **options):
-    """tqdm; `progress`: True or False to have it shown at once or not at all, wherever it goes."""
+def progress_bar(total: float, progress: bool | None = None, **options: Any) -> Iterator[tqdm]:
+    """A tqdm bar. `progress`: True shows it at once, False never, None where it is of use."""
     headless = os.environ.get(HEADLESS)
-    live = (
-        headless is None and "ipykernel" in sys.modules
-    )  # a notebook with somebody in front of it
+    shown = headless != "quiet" if progress is None else progress
     with message_stream() as file:
-        if live:
-            from tqdm.notebook import tqdm as kind  # needs widgets, which nobody but a notebook has
-
-            options["mininterval"] = 0.2
+        if headless is None and "ipykernel" in sys.modules:  # a live notebook
+            kind, pace = notebook_tqdm, {"mininterval": 0.2}
         elif progress or file.isatty():
-            kind, options["mininterval"] = tqdm, 1
+            kind, pace = tqdm, {"mininterval": 1}
         else:
-            kind, options = Lines, options | {"mininterval": 60, "delay": 60}
-        shown = headless != "quiet" if progress is None else progress
-        with kind(total=total, file=file, disable=not shown, miniters=0, **options) as bar:
+            kind, pace = Lines, {"mininterval": 60, "delay": 60}
+        with kind(total=total, file=file, disable=not shown, miniters=0, **pace, **options) as bar:
             try:
                 yield bar
             except BaseException:
-                bar.leave = False  # who is told why it stopped need not see it once more
+                bar.leave = False  # the error message replaces it
                 raise
 
 
 @contextlib.contextmanager
-def message_stream():
-    """Where a person is told how work goes on: stderr, of a headless notebook that of its process."""
+def message_stream() -> Iterator[TextIO]:
+    """Where messages about the progress of work go: stderr, or that of a headless process."""
     if os.environ.get(HEADLESS, "quiet") == "quiet":
         yield sys.stderr
     else:

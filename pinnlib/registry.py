@@ -1,105 +1,109 @@
-"""Small frozen objects that have a name: `exp(alpha=0.5)` is text in a notebook, a record or a CSV, and an object in code."""
+"""Named objects: `exp(alpha=0.5)` is text in a notebook or a record, and an object in code."""
 
 import ast
 import dataclasses
 import math
 import numbers
+from collections.abc import Mapping
+from typing import Any
+
+Registry = dict[str, Any]  # name → class of Named objects
 
 
 class UserError(RuntimeError):
-    """What cannot go on, in words that are all a user needs: the command line prints them without a traceback."""
+    """An error that its message explains; the command line prints it without a traceback."""
 
 
-def validate(field, value, ok, allowed):
+def validate(field: str, value: object, ok: object, allowed: str) -> None:
     """Raise a ValueError that names the field, the value and what is allowed, unless `ok`."""
     if not ok:
         raise ValueError(f"{field}={value!r} is not allowed: {field} must be {allowed}")
 
 
-def is_number(value):
-    """True for a finite real number, NumPy's included, that is not a bool."""
+def is_number(value: Any) -> bool:
+    """True for a finite real number, including NumPy's, that is not a bool."""
+    if isinstance(value, bool) or not isinstance(value, (float, int, numbers.Real)):
+        return False
     try:
-        return (
-            (type(value) is float or isinstance(value, numbers.Real))
-            and value is not True
-            and value is not False
-            and math.isfinite(value)
-        )
-    except OverflowError:  # a whole number beyond any float
+        return math.isfinite(value)
+    except OverflowError:  # an integer too large for a float
         return False
 
 
-def is_whole(value, least):
+def is_whole(value: Any, least: int) -> bool:
     """True for a whole number of at least `least`."""
     return is_number(value) and value == int(value) and value >= least
 
 
-def real_fields(thing):
+def set_numbers(thing: Any, limits: Mapping[str, str]) -> None:
+    """Check that fields are finite numbers within {field: "> 0" or ">= 0"}; store floats."""
+    for name, limit in limits.items():
+        value = getattr(thing, name)
+        ok = is_number(value) and (value > 0 or (value == 0 and limit == ">= 0"))
+        validate(name, value, ok, f"a finite number {limit}")
+        object.__setattr__(thing, name, float(value) + 0.0)  # no negative zero
+
+
+def real_fields(thing: Any) -> list[dataclasses.Field]:
     """The fields of a dataclass that are real numbers, by their annotation or their default."""
     return [
-        f
-        for f in dataclasses.fields(thing)
-        if f.type in (float, "float") or isinstance(f.default, float)
+        field
+        for field in dataclasses.fields(thing)
+        if field.type in (float, "float") or isinstance(field.default, float)
     ]
 
 
+def non_default_fields(thing: Any) -> dict[str, Any]:
+    """{name: value} of the fields of a dataclass that differ from their default."""
+    values = {field: getattr(thing, field.name) for field in dataclasses.fields(thing)}
+    return {field.name: value for field, value in values.items() if value != field.default}
+
+
 class Named:
-    """Mixin of frozen dataclasses: `str(x)` is `name`, or `name(field=value)` for the fields that differ from their default."""
+    """Mixin of frozen dataclasses: `str(x)` is `name`, or `name(field=value)` with other fields."""
 
     name: str
 
-    def __post_init__(self):
-        for f in real_fields(
-            self
-        ):  # one form for equal numbers: alpha=2 and alpha=2.0 are the same object and the same text
-            if is_number(getattr(self, f.name)):
-                object.__setattr__(self, f.name, float(getattr(self, f.name)) + 0.0)
+    def __post_init__(self) -> None:
+        for field in real_fields(self):  # alpha=2 and alpha=2.0 are the same object and text
+            value = getattr(self, field.name)
+            if is_number(value):
+                object.__setattr__(self, field.name, float(value) + 0.0)
 
-    def __str__(self):
-        told = [
-            f"{f.name}={getattr(self, f.name)!r}"
-            for f in dataclasses.fields(self)
-            if getattr(self, f.name) != f.default
-        ]
-        return self.name + (f"({', '.join(told)})" if told else "")
+    def __str__(self) -> str:
+        arguments = [f"{name}={value!r}" for name, value in non_default_fields(self).items()]
+        return f"{self.name}({', '.join(arguments)})" if arguments else self.name
 
 
-def lookup(field, registry, value):
-    """The object that `value` stands for: itself if it is one already, else `registry[name](**arguments)` for the text `name(…)`."""
+def lookup(field: str, registry: Registry, value: object) -> Any:
+    """The object that `value` stands for: itself, or `registry[name](**arguments)` for text."""
+    known = f"one of {', '.join(registry)}"
     if isinstance(value, Named):
-        validate(field, value, type(value) in registry.values(), f"one of {', '.join(registry)}")
+        validate(field, value, type(value) in registry.values(), known)
         return value
-    known = f"one of {', '.join(registry)} (arguments as in 'name(field=value)')"
-    validate(field, value, isinstance(value, str), known)
-    try:
-        tree = ast.parse(value, mode="eval").body
-        call = tree if isinstance(tree, ast.Call) else ast.Call(tree, [], [])
-        arguments = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
-        readable = (
-            isinstance(call.func, ast.Name)
-            and not call.args
-            and None not in arguments
-            and len(arguments) == len(call.keywords)
-        )
-    except (SyntaxError, ValueError):
-        readable = False
-    validate(field, value, readable and call.func.id in registry, known)
-    kind = registry[call.func.id]
-    name = getattr(kind, "name", None)
-    validate(
-        field,
-        value,
-        name == call.func.id,
-        f"registered under its own name, {name!r}"
-        if name
-        else f"a class with a name: {kind.__name__} lacks `name = ...`",
-    )
-    fields = [f.name for f in dataclasses.fields(kind)]
-    for argument in arguments:
-        validate(
-            field,
-            value,
-            argument in fields,
-            f"{call.func.id} with arguments out of: {', '.join(fields) or 'none'}",
-        )
+    name, arguments = _parse(value)
+    validate(field, value, name in registry, f"{known} (arguments as in 'name(field=value)')")
+    kind = registry[name]
+    own_name = getattr(kind, "name", None)
+    validate(field, value, own_name == name, f"registered as {kind.__name__}.name, {own_name!r}")
+    fields = [field.name for field in dataclasses.fields(kind)]
+    known = f"{name} with arguments out of: {', '.join(fields) or 'none'}"
+    validate(field, value, set(arguments) <= set(fields), known)
     return kind(**arguments)
+
+
+def _parse(text: object) -> tuple[str, dict[str, Any]]:
+    """("exp", {"alpha": 2}) for "exp(alpha=2)", and ("", {}) for what has another form."""
+    if not isinstance(text, str):
+        return "", {}
+    try:
+        match ast.parse(text, mode="eval").body:
+            case ast.Name(id=name):
+                return name, {}
+            case ast.Call(func=ast.Name(id=name), args=[], keywords=keywords):
+                arguments = {str(word.arg): ast.literal_eval(word.value) for word in keywords}
+                if len(arguments) == len(keywords):  # no argument is given twice
+                    return name, arguments
+    except (SyntaxError, ValueError):
+        pass
+    return "", {}

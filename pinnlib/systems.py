@@ -1,41 +1,48 @@
-"""The equations of motion, written once, for NumPy arrays and torch tensors alike."""
+"""The equations of motion, written once for NumPy arrays and torch tensors."""
 
+import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
-from pinnlib.registry import Named, is_number, validate
+from pinnlib.registry import Named, Registry, set_numbers
+
+Array = Any  # a NumPy array or a torch tensor
+State = Any  # positions or velocities: a sequence of arrays, one per component
 
 
-def _math(x):
+def _math(x: Array) -> Any:
     return torch if isinstance(x, torch.Tensor) else np
 
 
 @dataclass(frozen=True)
 class System(Named):
-    """A second-order system q'' = acceleration(q, q') with stiffness k; a subclass names its components and their nature."""
+    """A system q'' = acceleration(q, q') with stiffness k; a subclass names its components."""
 
     k: float = 20.0
-    components = ()  # names of the coordinates
-    positive = ()  # which of them must stay above `floor`
-    angular = ()  # which of them are compared modulo 2π
-    floor = 1e-4  # r_min
+    components: ClassVar[tuple[str, ...]] = ()  # names of the coordinates
+    positive: ClassVar[tuple[bool, ...]] = ()  # which of them must stay above `floor`
+    angular: ClassVar[tuple[bool, ...]] = ()  # which of them are compared modulo 2π
+    floor: ClassVar[float] = 1e-4  # r_min
 
-    def acceleration(self, q, v):
-        """The right-hand side: one array per component, from tuples of arrays."""
+    def acceleration(self, q: State, v: State) -> tuple[Array, ...]:
+        """The right-hand side, one array per component."""
         raise NotImplementedError
 
-    def energy(self, q, v):
-        """The total energy, conserved where there is no damping."""
+    def energy(self, q: State, v: State) -> Array:
+        """The total energy, conserved without damping."""
         raise NotImplementedError
 
-    def path(self, q, v):
-        """{label: array} of the two axes in which a motion is drawn: the first two coordinates, or the only one and its velocity."""
-        names = (*self.components, *(f"{name}_t" for name in self.components))
-        return dict(list(zip(names, (*q, *v)))[:2])
+    def path(self, q: State, v: State) -> dict[str, Array]:
+        """{label: array} of the two axes of a drawing: two coordinates, or one and its velocity."""
+        velocities = [f"{name}_t" for name in self.components]
+        axes = [*zip(self.components, q, strict=True), *zip(velocities, v, strict=True)]
+        return dict(axes[:2])
 
-    def residual(self, q, v, a):
+    def residual(self, q: State, v: State, a: State) -> tuple[Array, ...]:
         """R = q'' − acceleration(q, q'), one array per component."""
         return tuple(left - right for left, right in zip(a, self.acceleration(q, v), strict=True))
 
@@ -54,48 +61,40 @@ class SpringPendulum(System):
     positive = (True, False)
     angular = (False, True)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
-        for f in fields(self):
-            value, strict = getattr(self, f.name), f.name in ("k", "m", "L0")
-            if not isinstance(value, torch.Tensor):  # those are batches of already checked systems
-                ok = is_number(value) and (value > 0 if strict else value >= 0)
-                validate(f.name, value, ok, f"a finite number {'>' if strict else '>='} 0")
+        set_numbers(self, {"k": "> 0", "m": "> 0", "L0": "> 0"})
+        set_numbers(self, {"g": ">= 0", "c_r": ">= 0", "c_theta": ">= 0"})
 
-    def acceleration(self, q, v):
-        (r, theta), (r_t, theta_t) = q, v
+    def acceleration(self, q: State, v: State) -> tuple[Array, ...]:
+        r, theta = q
+        r_t, theta_t = v
         sin, cos = _math(theta).sin, _math(theta).cos
-        return (
-            r * theta_t**2
-            - self.k / self.m * (r - self.L0)
-            + self.g * cos(theta)
-            - self.c_r / self.m * r_t,
-            -2 * r_t * theta_t / r - self.g / r * sin(theta) - self.c_theta * theta_t,
-        )
+        spring = self.k / self.m
+        damping = self.c_r / self.m
+        r_tt = r * theta_t**2 - spring * (r - self.L0) + self.g * cos(theta) - damping * r_t
+        theta_tt = -2 * r_t * theta_t / r - self.g / r * sin(theta) - self.c_theta * theta_t
+        return r_tt, theta_tt
 
-    def energy(self, q, v):
-        (r, theta), (r_t, theta_t) = q, v
+    def energy(self, q: State, v: State) -> Array:
+        r, theta = q
+        r_t, theta_t = v
         kinetic = self.m / 2 * (r_t**2 + (r * theta_t) ** 2)
-        return (
-            kinetic
-            + self.k / 2 * (r - self.L0) ** 2
-            - self.m * self.g * r * _math(theta).cos(theta)
-        )
+        spring = self.k / 2 * (r - self.L0) ** 2
+        return kinetic + spring - self.m * self.g * r * _math(theta).cos(theta)
 
-    def path(self, q, v):
+    def path(self, q: State, v: State) -> dict[str, Array]:
         r, theta = q
         return {"$x$ [m]": r * _math(theta).sin(theta), "$y$ [m]": -r * _math(theta).cos(theta)}
 
 
-SYSTEMS = {kind.name: kind for kind in (SpringPendulum,)}
+SYSTEMS: Registry = {kind.name: kind for kind in (SpringPendulum,)}
 
 
-def stack(systems, dtype):
-    """One system whose numbers are columns, (runs, 1), one row per system of the list."""
-    kind = type(systems[0])
-    return kind(
-        **{
-            f.name: torch.tensor([[getattr(s, f.name)] for s in systems], dtype=dtype)
-            for f in fields(kind)
-        }
-    )
+def stack(systems: Sequence[System], dtype: torch.dtype) -> System:
+    """One system whose numbers are columns (runs, 1), one row per system of the list."""
+    batch = copy.copy(systems[0])
+    for field in fields(batch):
+        column = [[getattr(system, field.name)] for system in systems]
+        object.__setattr__(batch, field.name, torch.tensor(column, dtype=dtype))
+    return batch

@@ -1,4 +1,4 @@
-"""Engine against oracle, one thread each, interleaved, best of several; writes data/benchmark.json."""
+"""Engine against oracle, one thread each, interleaved, best of several: data/benchmark.json."""
 
 import argparse
 import json
@@ -10,20 +10,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-
-OUT = Path(__file__).parents[1] / "data" / "benchmark.json"
-
-if __name__ == "__main__":  # understood before anything heavy is loaded
-    parser = argparse.ArgumentParser(prog="./run_all.sh bench", description=__doc__)
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="fewer repetitions and no sweeps: under 45 seconds (whole: 15 minutes)",
-    )
-    parser.add_argument(
-        "--output", type=Path, default=OUT, help="where to write (default: data/benchmark.json)"
-    )
-    arguments = parser.parse_args()
 
 import numba
 import numpy as np
@@ -38,6 +24,16 @@ from pinnlib.runs.studies import STUDIES
 from pinnlib.runs.sweep import sweep
 from pinnlib.runs.table import specs_of
 from pinnlib.training import initial_parameters, train_batch
+
+OUT = Path(__file__).parents[1] / "data" / "benchmark.json"
+UPDATES = {"adaptive": (6, 40), "fixed": (6, 40), "baseline": (3, 10)}  # of oracle and engine
+FIND_MISSING = """
+from pinnlib.runs.store import Store
+from pinnlib.runs.studies import STUDIES
+from pinnlib.runs.sweep import missing
+from pinnlib.runs.table import specs_of
+missing(specs_of(*STUDIES), Store().load())
+"""
 
 
 class Oracle:
@@ -60,31 +56,30 @@ class Oracle:
         self.process.wait()
 
 
-def engine_ms(model, updates):
+def engine_milliseconds(model, updates):
     """Per run and update of the engine: one whole batch, as the sweep trains it."""
-    width = RunSpec(model=model).trunk.batch
-    results = train_batch(
-        [RunSpec(model=model, k=10.0 + i, seed=i // 2, steps=updates) for i in range(width)]
-    )
-    return results[0].seconds * 1e3 / updates
+    runs = range(RunSpec(model=model).trunk.batch)
+    specs = [RunSpec(model=model, k=10.0 + i, seed=i // 2, steps=updates) for i in runs]
+    return train_batch(specs)[0].seconds * 1e3 / updates
 
 
 def in_its_own_process(function, *arguments):
-    """(what the function gives, largest resident size in MB) of a process that does nothing else."""
+    """(result of the function, largest resident size in MB) of a process that does nothing else."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_with_peak, (function, *arguments))
 
 
 def _with_peak(function, *arguments):
-    return function(*arguments), round(
-        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    )  # kilobytes on Linux
+    result = function(*arguments)
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # on Linux
+    return result, round(kilobytes / 1024)
 
 
 def kernel_seconds(model):
     """J_R of both components at 200 times for all parameters, best of three."""
     spec = RunSpec(model=model)
-    parameters, times = initial_parameters(spec).numpy(), np.linspace(0.05, 10, 200)
+    parameters = initial_parameters(spec).numpy()
+    times = np.linspace(0.05, 10, 200)
     return round(min(seconds(ntk.jacobian, spec, parameters, times) for _ in range(3)), 3)
 
 
@@ -95,81 +90,81 @@ def seconds(function, *arguments, **options):
 
 
 def sweep_ratios():
-    """What the sweep costs over the engine, what a second worker gains, and how long a sweep with nothing to do takes."""
-    specs = [s for s in specs_of("expanded") if (s.model, s.gate) == ("adaptive", "exp")][
-        : 4 * RunSpec().trunk.batch
-    ]
-    batch = specs[: RunSpec().trunk.batch]
-    for spec in batch:
-        spec.reference  # in either case before the clock starts
-    alone, journalled = [], []
+    """Cost of the sweep over the engine, gain of a second worker, time of a sweep without work."""
+    width = RunSpec().trunk.batch
+    specs = [s for s in specs_of("expanded") if (s.model, s.gate) == ("adaptive", "exp")]
+    specs = specs[: 4 * width]
+    batch = specs[:width]
+    for spec in specs:
+        _ = spec.reference  # computed and cached before the clock starts
+    engine, recorded = [], []
     with tempfile.TemporaryDirectory() as folder:
         for i in range(3):  # interleaved
-            alone.append(seconds(train_batch, batch))
-            journalled.append(seconds(sweep, batch, Path(folder) / f"batch{i}", workers=1))
-        one, two = (
-            seconds(sweep, specs, Path(folder) / str(workers), workers=workers)
-            for workers in (1, 2)
-        )
-    print(
-        "seconds:",
-        {"engine": alone, "sweep": journalled, "one worker": one, "two": two},
-        flush=True,
-    )
-    every = specs_of(*STUDIES)
-    code = "from pinnlib.runs.studies import STUDIES; from pinnlib.runs.table import specs_of; from pinnlib.runs.sweep import missing; from pinnlib.runs.store import Store; missing(specs_of(*STUDIES), Store().load())"
-    start = seconds(subprocess.run, [sys.executable, "-c", code], check=True)
+            engine.append(seconds(train_batch, batch))
+            recorded.append(seconds(sweep, batch, Path(folder) / f"batch{i}", workers=1))
+        one_worker = seconds(sweep, specs, Path(folder) / "1", workers=1)
+        two_workers = seconds(sweep, specs, Path(folder) / "2", workers=2)
+    print(f"seconds: engine {engine}, sweep {recorded}, workers {one_worker}, {two_workers}")
+    start = seconds(subprocess.run, [sys.executable, "-c", FIND_MISSING], check=True)
     return {
-        "overhead_over_engine": round(min(journalled) / min(alone) - 1, 3),
-        "two_workers_over_one": round(one / two, 2),
+        "overhead_over_engine": round(min(recorded) / min(engine) - 1, 3),
+        "two_workers_over_one": round(one_worker / two_workers, 2),
         "seconds_to_start": round(start, 2),
         "records": len(Store().load()),
-        "runs_asked_for": len(every),
+        "runs_asked_for": len(specs_of(*STUDIES)),
     }
 
 
-def main(arguments):
-    repeats = 3 if arguments.quick else 12
-    report = {
-        "machine": {
-            "cpu": cpu(),
-            "system": platform.platform(),
-            "torch_threads": torch.get_num_threads(),
-        },
-        "versions": {
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "numba": numba.__version__,
-            "pinnlib": pinnlib.__version__,
-        },
-        "points": RunSpec().points,
-        "milliseconds": {},
-        "ratios": {},
-        "peak_memory_mb": {},
-        "kernel": {},
+def versions():
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numba": numba.__version__,
+        "pinnlib": pinnlib.__version__,
     }
+
+
+def measure(repeats):
+    """The tables of the report by model: time per update, memory, residual Jacobian."""
+    tables = {"milliseconds": {}, "ratios": {}, "peak_memory_mb": {}, "kernel": {}}
+    print(f"milliseconds per run and update (best of {repeats}, interleaved, one thread)")
     oracle = Oracle()
-    print("milliseconds per run and update (best of %d, interleaved, one thread)" % repeats)
-    for model, (slow, fast) in {"adaptive": (6, 40), "fixed": (6, 40), "baseline": (3, 10)}.items():
-        oracle.milliseconds(model, 1), engine_ms(model, 3)  # compiled and warm
-        timings = [
-            (oracle.milliseconds(model, slow), engine_ms(model, fast)) for _ in range(repeats)
-        ]
-        oracle_best, engine_best = (min(column) for column in zip(*timings))
-        report["milliseconds"][model] = {
-            "oracle": round(oracle_best, 3),
-            "engine": round(engine_best, 3),
+    for model, (slow, fast) in UPDATES.items():
+        oracle.milliseconds(model, 1)  # warm
+        engine_milliseconds(model, 3)  # compiled
+        theirs, ours = [], []
+        for _ in range(repeats):
+            theirs.append(oracle.milliseconds(model, slow))
+            ours.append(engine_milliseconds(model, fast))
+        ratio = min(theirs) / min(ours)
+        _, peak = in_its_own_process(engine_milliseconds, model, 20)
+        tables["milliseconds"][model] = {
+            "oracle": round(min(theirs), 3),
+            "engine": round(min(ours), 3),
         }
-        report["ratios"][model] = round(oracle_best / engine_best, 2)
-        report["peak_memory_mb"][model] = in_its_own_process(engine_ms, model, 20)[1]
-        print(
-            f"{model:>9}: oracle {oracle_best:7.2f}   engine {engine_best:7.3f}   ratio {oracle_best / engine_best:5.1f}   peak {report['peak_memory_mb'][model]} MB"
-        )
+        tables["ratios"][model] = round(ratio, 2)
+        tables["peak_memory_mb"][model] = peak
+        times = f"oracle {min(theirs):7.2f}   engine {min(ours):7.3f}   ratio {ratio:5.1f}"
+        print(f"{model:>9}: {times}   peak {peak} MB")
     oracle.close()
-    for model in report["ratios"]:
+    for model in UPDATES:
         took, peak = in_its_own_process(kernel_seconds, model)
-        report["kernel"][model] = {"seconds": took, "peak_memory_mb": peak}
+        tables["kernel"][model] = {"seconds": took, "peak_memory_mb": peak}
         print(f"{model:>9}: residual Jacobian at 200 times in {took} s, peak {peak} MB")
+    return tables
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./run_all.sh bench", description=__doc__)
+    quick = "fewer repetitions and no sweeps: under 45 seconds (whole: 15 minutes)"
+    parser.add_argument("--quick", action="store_true", help=quick)
+    where = "where to write (default: data/benchmark.json)"
+    parser.add_argument("--output", type=Path, default=OUT, help=where)
+    arguments = parser.parse_args()
+    machine = {"cpu": cpu(), "system": platform.platform()}
+    machine["torch_threads"] = torch.get_num_threads()
+    report = {"machine": machine, "versions": versions(), "points": RunSpec().points}
+    report |= measure(repeats=3 if arguments.quick else 12)
     if not arguments.quick:
         report["sweep"] = sweep_ratios()
         print("sweep:", ", ".join(f"{name} {value}" for name, value in report["sweep"].items()))
@@ -179,4 +174,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    main(arguments)
+    main()

@@ -1,4 +1,4 @@
-"""The oracle: one network at a time, time derivatives by autograd applied twice, everything as the contract writes it. Slow and plain."""
+"""The oracle: one network at a time, time derivatives by autograd applied twice. Slow and plain."""
 
 import math
 import sys
@@ -50,9 +50,8 @@ class Fixed(nn.Module):
 class Adaptive(Fixed):
     def __init__(self):
         super().__init__()
-        self.raw = nn.ParameterList(
-            [torch.log(torch.expm1(starting_frequencies()))]
-        )  # a list, so that it comes after the head
+        raw = torch.log(torch.expm1(starting_frequencies()))
+        self.raw = nn.ParameterList([raw])  # a list, so that it comes after the head
 
     def omega(self):
         return nn.functional.softplus(self.raw[0])
@@ -71,7 +70,7 @@ GATES = {
 
 
 def build(model, flat, dtype):
-    """The network with the engine's flat parameters in it: same order of blocks, frequencies last."""
+    """The network with the engine's flat parameters: same order of blocks, frequencies last."""
     trunk = TRUNKS[model]().to(dtype)
     nn.utils.vector_to_parameters(flat.to(dtype), trunk.parameters())
     return trunk
@@ -79,9 +78,12 @@ def build(model, flat, dtype):
 
 def state(trunk, gate, t, r0=1.0, theta0=0.2):
     """(r, θ) at the times t, (points, 1)."""
-    u, g = trunk(t), GATES[gate](t)
+    u = trunk(t)
+    g = GATES[gate](t)
     rho0 = math.log(math.expm1(r0 - R_MIN))
-    return R_MIN + nn.functional.softplus(rho0 + g * u[:, :1]), theta0 + g * u[:, 1:]
+    r = R_MIN + nn.functional.softplus(rho0 + g * u[:, :1])
+    theta = theta0 + g * u[:, 1:]
+    return r, theta
 
 
 def ddt(y, t):
@@ -100,10 +102,9 @@ def derivatives(trunk, gate, t):
 
 def residuals(jets, k):
     (r, r_t, r_tt), (theta, theta_t, theta_tt) = jets
-    return (
-        r_tt - (r * theta_t**2 - k / M * (r - L0) + G * torch.cos(theta)),
-        theta_tt - (-2 * r_t * theta_t / r - G / r * torch.sin(theta)),
-    )
+    residual_r = r_tt - (r * theta_t**2 - k / M * (r - L0) + G * torch.cos(theta))
+    residual_theta = theta_tt - (-2 * r_t * theta_t / r - G / r * torch.sin(theta))
+    return residual_r, residual_theta
 
 
 def residual_jacobian(model, gate, k, flat, t):
@@ -112,8 +113,9 @@ def residual_jacobian(model, gate, k, flat, t):
     rows = []
     for residual in residuals(derivatives(trunk, gate, t), k):
         for value in residual.flatten():
+            parameters = list(trunk.parameters())
             parts = torch.autograd.grad(
-                value, list(trunk.parameters()), retain_graph=True, materialize_grads=True
+                value, parameters, retain_graph=True, materialize_grads=True
             )
             rows.append(torch.cat([part.flatten() for part in parts]))
     return torch.stack(rows).reshape(2, len(t), -1)
@@ -123,31 +125,39 @@ class Loss:
     """L = L_phys + λ_IC L_IC,vel, with the moving averages of `balanced` kept between calls."""
 
     def __init__(self, kind, lambda_ic):
-        self.kind, self.lambda_ic, self.scales = kind, lambda_ic, None
+        self.kind = kind
+        self.lambda_ic = lambda_ic
+        self.scales = None
 
     def __call__(self, trunk, gate, t, k):
-        R = residuals(derivatives(trunk, gate, t), k)
+        R_r, R_theta = residuals(derivatives(trunk, gate, t), k)
         if self.kind == "mse":
-            physics = torch.mean(torch.cat(R) ** 2)
+            physics = torch.mean(torch.cat([R_r, R_theta]) ** 2)
         else:
-            batch = [torch.sqrt(torch.mean(r**2) + EPS).detach() for r in R]
-            old = self.scales
-            self.scales = (
-                batch if old is None else [BETA * s + (1 - BETA) * b for s, b in zip(old, batch)]
-            )
-            physics = sum(torch.mean(r**2) / (s + EPS) ** 2 for r, s in zip(R, self.scales))
-        at_zero = derivatives(trunk, gate, torch.zeros(1, dtype=t.dtype))
-        velocity = torch.mean(torch.cat([at_zero[0][1], at_zero[1][1]]) ** 2)
-        return {
-            "total": physics + self.lambda_ic * velocity,
-            "physics": physics,
-            "velocity": velocity,
-        }
+            s_r, s_theta = self.update_scales(R_r.detach(), R_theta.detach())
+            physics = torch.mean(R_r**2) / (s_r + EPS) ** 2
+            physics = physics + torch.mean(R_theta**2) / (s_theta + EPS) ** 2
+        (_, r_t, _), (_, theta_t, _) = derivatives(trunk, gate, torch.zeros(1, dtype=t.dtype))
+        velocity = torch.mean(torch.cat([r_t, theta_t]) ** 2)
+        total = physics + self.lambda_ic * velocity
+        return {"total": total, "physics": physics, "velocity": velocity}
+
+    def update_scales(self, *R):
+        """The moving averages of the RMS of each residual component."""
+        rms = [torch.sqrt(torch.mean(r**2) + EPS) for r in R]
+        if self.scales is None:
+            self.scales = rms
+        else:
+            pairs = zip(self.scales, rms, strict=True)
+            self.scales = [BETA * scale + (1 - BETA) * now for scale, now in pairs]
+        return self.scales
 
 
 def train(model, gate, k, lambda_ic, loss, flat, points, lr=1e-3, dtype=torch.float64):
-    """Adam over the given batches of collocation points; returns the network and the terms of every update."""
-    trunk, objective, history = build(model, flat, dtype), Loss(loss, lambda_ic), []
+    """Adam over batches of collocation points: the network, and the loss terms of every update."""
+    trunk = build(model, flat, dtype)
+    objective = Loss(loss, lambda_ic)
+    history = []
     optimiser = torch.optim.Adam(trunk.parameters(), lr=lr)
     for t in points:
         optimiser.zero_grad()
@@ -158,9 +168,8 @@ def train(model, gate, k, lambda_ic, loss, flat, points, lr=1e-3, dtype=torch.fl
     return trunk, history
 
 
-if (
-    __name__ == "__main__"
-):  # for the benchmark: lines "model updates" in, milliseconds per update out, plain torch on one thread
+def serve_benchmark():
+    """Lines "model updates" in, milliseconds per update out: plain torch on one thread."""
     torch.set_num_threads(1)
     for line in sys.stdin:
         model, updates = line.split()
@@ -169,3 +178,7 @@ if (
         began = time.perf_counter()
         train(model, "exp", 20.0, 50.0, "balanced", flat, batches, dtype=torch.float32)
         print((time.perf_counter() - began) * 1e3 / int(updates), flush=True)
+
+
+if __name__ == "__main__":
+    serve_benchmark()

@@ -1,7 +1,6 @@
-"""Specifications: bad input is refused by name, good input has one canonical form."""
+"""Specifications: bad input raises an error that names the field, good input has one form."""
 
 import dataclasses
-import inspect
 import math
 import sys
 import warnings
@@ -16,9 +15,9 @@ import pinnlib
 from pinnlib import GATES, Exponential, Gate, Linear, RunSpec, SpringPendulum
 from pinnlib.gates import validate_gate
 from pinnlib.jets import Jet
-from pinnlib.progress import HEADLESS, Lines, progress_bar
+from pinnlib.progress import HEADLESS, Lines, notebook_tqdm, progress_bar
 
-BAD = [
+BAD = [  # field, value, a part of what the message says is allowed
     ("model", "transformer", "baseline"),
     ("gate", "sigmoid", "exp, linear"),
     ("gate", "exp(alpha=0)", "alpha"),
@@ -35,7 +34,7 @@ BAD = [
     ("system", "spring_pendulum(k=5.0)", "field of its own"),
     ("k", -1, "> 0"),
     ("k", 0, "> 0"),
-    ("k", 1e30, "<= 1e6"),
+    ("k", 1e30, "<= 1e+06"),
     ("k", 10**400, "finite"),
     ("model", "adaptive(bands=(1, 2))", "bands"),
     ("model", "adaptive(bands=((1, 2, 1.5),))", "bands"),
@@ -59,29 +58,28 @@ BAD = [
     ("initial_position", (1.0, math.nan), "finite"),
     ("initial_velocity", 0.0, "r, theta"),
 ]
+INNER = {"alpha", "c_r", "bands", "hidden"}  # fields of the objects that the text stands for
 
 
 @pytest.mark.parametrize("field, value, allowed", BAD)
 def test_bad_input_is_refused_by_name(field, value, allowed):
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=r"^\w+=.* is not allowed: ") as caught:
         RunSpec(**{field: value})
-    message = str(caught.value)
-    inner = any(
-        f"{name}=" in message for name in ("alpha", "c_r", "bands", "hidden")
-    )  # the field of the object that the text stands for
-    assert allowed in message
-    assert inner or (f"{field}=" in message and repr(value) in message)
+    name, _, rest = str(caught.value).partition("=")
+    assert allowed in rest or allowed == name
+    assert name == field or name in INNER
+    assert name in INNER or rest.startswith(repr(value))
 
 
 @pytest.mark.parametrize("specs", [[], "adaptive", [RunSpec(), "x"], [None]])
 def test_train_wants_specs(specs):
-    with pytest.raises(ValueError, match="specs=.*RunSpec"):
+    with pytest.raises(ValueError, match="^specs="):
         pinnlib.train(specs)
 
 
 @pytest.mark.parametrize("snapshots", [(-1,), (6,), (1.5,), (True,)])
 def test_train_wants_reachable_snapshots(snapshots):
-    with pytest.raises(ValueError, match="snapshots"):
+    with pytest.raises(ValueError, match="^snapshots="):
         pinnlib.train(RunSpec(steps=5), snapshots=snapshots)
 
 
@@ -91,7 +89,7 @@ def test_snapshots_may_be_numpys_or_drawn_one_by_one():
 
 
 def test_predict_wants_finite_times():
-    with pytest.raises(ValueError, match="times"):
+    with pytest.raises(ValueError, match="^times="):
         pinnlib.train(RunSpec(steps=1))[0].predict([0.0, math.inf])
 
 
@@ -103,55 +101,56 @@ def test_a_progress_bar_where_somebody_watches(asked, bar, capsys):
 
 def test_in_a_file_the_bar_is_one_line_after_the_other(tmp_path, monkeypatch):
     monkeypatch.delenv(HEADLESS)
-    monkeypatch.delitem(
-        sys.modules, "ipykernel", raising=False
-    )  # no notebook, though nbval has loaded it
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # nbval may have loaded it
     with progress_bar(2) as bar:
         assert type(bar) is Lines
         assert not bar.disable
-        assert bar.mininterval == bar.delay == 60
-    with open(tmp_path / "log", "w") as file, Lines(total=2, file=file, mininterval=0) as bar:
+        assert bar.mininterval == 60
+        assert bar.delay == 60
+    path = tmp_path / "log"
+    with path.open("w") as file, Lines(total=2, file=file, mininterval=0) as bar:
         bar.update(1)
-    assert [
-        line.partition("|")[0] for line in (tmp_path / "log").read_text().splitlines() if line
-    ] == ["  0%", " 50%", " 50%"]
+    lines = [line.partition("|")[0] for line in path.read_text().splitlines()]
+    assert [line for line in lines if line] == ["  0%", " 50%", " 50%"]
 
 
-def test_predictions_outside_the_training_are_warned_of_and_a_result_is_short_to_read():
+def test_in_a_live_notebook_the_bar_is_tqdms_own(monkeypatch):
+    monkeypatch.delenv(HEADLESS)
+    monkeypatch.setitem(sys.modules, "ipykernel", None)
+    with progress_bar(2) as bar:
+        assert isinstance(bar, notebook_tqdm)
+
+
+def test_predictions_outside_the_interval_of_training_warn():
     (result,) = pinnlib.train(RunSpec(steps=1, points=5))
     with pytest.warns(UserWarning, match=r"times outside \[0, 10\]"):
         result.predict([0, 10.1])
     with warnings.catch_warnings(action="error"):
         result.predict([0, 10])
+
+
+def test_a_result_prints_its_metrics_without_its_arrays():
+    (result,) = pinnlib.train(RunSpec(steps=1, points=5))
     assert "rel_l2_u" in repr(result)
     assert "array" not in repr(result)
 
 
 def test_an_unknown_field_is_refused():
-    with pytest.raises(ValueError, match="stiffness.*one of model, gate, k, lambda_ic"):
+    with pytest.raises(TypeError, match="stiffness"):
         RunSpec(stiffness=20)
-    assert [*inspect.signature(RunSpec).parameters][:3] == [
-        "model",
-        "gate",
-        "k",
-    ]  # for completion and tooltips
 
 
 def test_defaults_are_the_papers():
     spec = RunSpec()
-    assert (spec.steps, spec.lr, spec.points, spec.horizon, spec.lambda_phys, spec.loss) == (
-        5000,
-        1e-3,
-        2000,
-        10.0,
-        1.0,
-        "balanced",
-    )
-    assert (spec.initial_position, spec.initial_velocity, spec.precision) == (
-        (1.0, 0.2),
-        (0.0, 0.0),
-        "float32",
-    )
+    assert spec.steps == 5000
+    assert spec.lr == 1e-3
+    assert spec.points == 2000
+    assert spec.horizon == 10.0
+    assert spec.lambda_phys == 1.0
+    assert spec.loss == "balanced"
+    assert spec.initial_position == (1.0, 0.2)
+    assert spec.initial_velocity == (0.0, 0.0)
+    assert spec.precision == "float32"
     assert spec.system_object == SpringPendulum(k=20.0, g=9.81, m=1.0, L0=1.0, c_r=0.0, c_theta=0.0)
 
 
@@ -161,11 +160,8 @@ def test_equal_settings_are_equal_specs_however_they_are_written():
     assert a == b
     assert a.key == b.key
     assert a.gate == "exp"
-    assert (
-        RunSpec(gate="exp(alpha=2)").key
-        == RunSpec(gate="exp(alpha=2.0)").key
-        == RunSpec(gate=Exponential(2)).key
-    )
+    assert RunSpec(gate="exp(alpha=2)").key == RunSpec(gate="exp(alpha=2.0)").key
+    assert RunSpec(gate="exp(alpha=2)").key == RunSpec(gate=Exponential(2)).key
     assert RunSpec(lambda_ic=-0.0).key == RunSpec(lambda_ic=0).key
     assert RunSpec(k=np.int64(30), seed=np.int32(2)) == RunSpec(k=30, seed=2)
     assert RunSpec(gate=Exponential(0.5)).gate == "exp(alpha=0.5)"
@@ -227,7 +223,7 @@ class Wrong(Gate):
     ],
 )
 def test_an_inadmissible_gate_is_refused(kind, why):
-    with pytest.raises(ValueError, match=why):
+    with pytest.raises(ValueError, match=f"^gate=.*{why}"):
         validate_gate(Wrong(kind), 10.0)
 
 
@@ -239,25 +235,24 @@ def test_the_published_gates_are_admissible():
 
 def test_a_class_stands_in_its_registry_under_its_own_name(monkeypatch):
     monkeypatch.setitem(GATES, "ramp", Linear)
-    with pytest.raises(ValueError, match="gate='ramp'.*registered under its own name, 'linear'"):
+    with pytest.raises(ValueError, match="^gate='ramp'"):
         RunSpec(gate="ramp")
-    monkeypatch.setitem(
-        GATES, "bare", dataclasses.make_dataclass("Bare", [], bases=(Gate,), frozen=True)
-    )
-    with pytest.raises(ValueError, match="gate='bare'.*Bare lacks `name"):
+    bare = dataclasses.make_dataclass("Bare", [], bases=(Gate,), frozen=True)
+    monkeypatch.setitem(GATES, "bare", bare)
+    with pytest.raises(ValueError, match="^gate='bare'.*Bare"):
         RunSpec(gate="bare")
 
 
 def test_a_jet_of_plain_numbers_is_refused_with_the_reason(monkeypatch):
-    kind = dataclasses.make_dataclass(
-        "Bare",
-        [],
-        bases=(Gate,),
-        namespace={"name": "bare", "jet": lambda self, t: Jet(t, 1, 0)},
-        frozen=True,
-    )
-    monkeypatch.setitem(GATES, "bare", kind)
-    with pytest.raises(ValueError, match="bare.*jet is three torch tensors"):
+    @dataclasses.dataclass(frozen=True)
+    class Bare(Gate):
+        name = "bare"
+
+        def jet(self, t):
+            return Jet(t, 1, 0)
+
+    monkeypatch.setitem(GATES, "bare", Bare)
+    with pytest.raises(ValueError, match="^gate='bare'.*torch tensors"):
         RunSpec(gate="bare")
 
 
