@@ -1,5 +1,6 @@
 """What claims are checked against, and what a check finds."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pinnlib.analysis.paired import METRICS, TEST
-from pinnlib.registry import UserError
+from pinnlib.registry import UserError, validate
 from pinnlib.runs.record import Records
 from pinnlib.runs.table import runs_of, specs_of
 from pinnlib.spec import RunSpec
@@ -24,8 +25,9 @@ STATISTICS = (  # the tables of notebook 03 that are read: data/statistics_<name
     "leave_one_out",
     "paired_differences",
 )
-TEXT = ["winner", "note"]
 COLUMN_TYPES = {
+    "winner": str,
+    "note": str,
     "seeds_to_lose": "Int64",
     "mean_exp_inside": "boolean",
     "mean_linear_inside": "boolean",
@@ -70,18 +72,31 @@ def statistics_paths(source: Callable[[str], Path]) -> dict[str, Path]:
     return {name: source(f"statistics_{name}.csv") for name in STATISTICS}
 
 
+def validate_parameters(manifest: Path, **parameters: int) -> None:
+    """Refuse tables that another notebook made with other parameters than these."""
+    if not manifest.exists():
+        raise UserError(f"{manifest} does not exist: run notebook {manifest.stem} first")
+    before = json.loads(manifest.read_text())["parameters"]
+    for name, value in parameters.items():
+        validate(name, value, value == before[name], f"{before[name]} as in {manifest.stem}")
+
+
 def read_statistics(paths: Mapping[str, Path]) -> dict[str, pd.DataFrame]:
     """The tables of notebook 03, with the types that they had before they were written."""
     tables = {}
     for name, path in paths.items():
-        if not path.exists():
-            raise UserError(f"{path} does not exist: run notebook 03_statistics first")
-        types = COLUMN_TYPES | dict.fromkeys(TEXT, str)
-        table = pd.read_csv(path, dtype=types, float_precision="round_trip")
-        text = [column for column in TEXT if column in table]
-        table[text] = table[text].fillna("")
-        tables[name] = table
+        table = pd.read_csv(path, dtype=COLUMN_TYPES, float_precision="round_trip")
+        text = table.columns.intersection(["winner", "note"])
+        tables[name] = table.fillna(dict.fromkeys(text, ""))
     return tables
+
+
+def read_numbers(paths: Iterable[Path]) -> dict[str, Any]:
+    """The numbers that notebooks wrote, all together."""
+    numbers: dict[str, Any] = {}
+    for path in paths:
+        numbers |= json.loads(path.read_text())
+    return numbers
 
 
 @dataclass(frozen=True)
