@@ -85,7 +85,7 @@ def read_statistics(paths: Mapping[str, Path]) -> dict[str, pd.DataFrame]:
     """The tables of notebook 03, with the types that they had before they were written."""
     tables = {}
     for name, path in paths.items():
-        table = pd.read_csv(path, dtype=COLUMN_TYPES, float_precision="round_trip")
+        table = pd.read_csv(path, dtype=COLUMN_TYPES)
         text = table.columns.intersection(["winner", "note"])
         tables[name] = table.fillna(dict.fromkeys(text, ""))
     return tables
