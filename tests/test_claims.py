@@ -53,13 +53,11 @@ class Laboratory:
     def evidence(self, error=None, seeds=20, without=(), tables=evidence.STATISTICS):
         """`error(row)` is both metrics of a run; without it, and for models left out, no run."""
         self.error, self.seeds, self.without = error, seeds, without
-        for name in tables:
+        paths = {name: self.folder / f"{name}.csv" for name in tables}
+        for name, path in paths.items():
             table = getattr(self, name)()
-            path = self.folder / f"statistics_{name}.csv"
             table.to_csv(path, index=False, float_format=DIGITS)
-        paths = evidence.statistics_paths(self.folder.joinpath)
-        read = evidence.read_statistics({name: paths[name] for name in tables})
-        return evidence.Evidence({}, read, seeds)
+        return evidence.Evidence({}, evidence.read_statistics(paths), seeds)
 
     def runs(self, *studies):
         runs = missing_runs(studies, self.seeds).copy()

@@ -1,11 +1,10 @@
 """Every checkable claim of the paper: texts in claims.toml, a function here for each rule."""
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -63,7 +62,7 @@ def read_claims(path: Path = TEXTS) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
-def _test_claim(entry: Mapping[str, str], test: Mapping[str, Any]) -> Claim:
+def _test_claim(entry, test):
     """The claim that one test of the published table makes."""
     texts = {name: text.format(**test) for name, text in entry.items()}
     cell = {name: test[name] for name in ("lambda_ic", "k", "metric")}

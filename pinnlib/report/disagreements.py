@@ -13,7 +13,7 @@ from pinnlib.analysis.paired import LEVEL
 from pinnlib.metrics import state_error
 from pinnlib.report.evidence import Evidence
 from pinnlib.report.findings import inside
-from pinnlib.report.identities import SPECS, frequencies, random_parameters
+from pinnlib.report.identities import SPECS, frequencies, normal
 from pinnlib.runs.record import result_of
 
 TEXTS = Path(__file__).with_name("disagreements.toml")
@@ -23,17 +23,22 @@ COLUMNS = ["id", "kind", "text", "code", "ours", "consequence"]
 def losses(evidence: Evidence) -> pd.DataFrame:
     """Adaptive model, per λ, metric and k: winner and text under either loss, and whether it is the
     same. The text is "exp 2.16*" (median ratio linear/exp) or, if incomplete, "12/20" (pairs)."""
-    rows = evidence.statistics["every_k"].query("model == 'adaptive'")
-    ratio = np.exp(rows["median_log_ratio"]).map(" {:.2f}".format)
-    star = np.where(rows["p_holm"] < LEVEL, "*", "")
-    pairs = rows["n"].astype(str) + "/" + rows["needed"].astype(str)
-    text = (rows["winner"] + ratio + star).where(rows["winner"] != "", pairs)
-    rows = rows.assign(text=text, winner=rows["winner"].where(rows["note"] == ""))
+    rows = evidence.statistics["every_k"].query("model == 'adaptive'").copy()
+    rows["text"] = [_comparison_text(test) for test in rows.to_dict("records")]
+    rows["winner"] = rows["winner"].where(rows["note"] == "")
     wide = rows.pivot(index=["lambda_ic", "metric", "k"], columns="loss", values=["winner", "text"])
     wide.columns = [f"{name}_{loss}" for name, loss in wide.columns]
-    decided = wide["winner_balanced"].notna() & wide["winner_mse"].notna()
-    same = (wide["winner_balanced"] == wide["winner_mse"]).astype("boolean")
-    return wide.assign(same=same.where(decided)).reset_index()
+    balanced, mse = wide["winner_balanced"], wide["winner_mse"]
+    same = (balanced == mse).astype("boolean")
+    wide["same"] = same.where(balanced.notna() & mse.notna())
+    return wide.reset_index()
+
+
+def _comparison_text(test):
+    if not test["winner"]:
+        return f"{test['n']}/{test['needed']}"
+    star = "*" if test["p_holm"] < LEVEL else ""
+    return f"{test['winner']} {np.exp(test['median_log_ratio']):.2f}{star}"
 
 
 def count_differences(table: pd.DataFrame) -> dict[str, int]:
@@ -69,14 +74,9 @@ def winners(table: pd.DataFrame, loss: str, lambda_ic: float, metric: str = "rel
 
 def stretches(ks: Sequence[float], grid: Sequence[float]) -> str:
     """ "$k = 10$, 20, 40 to 60": three or more neighbours on the grid as one stretch."""
-    runs: list[list[float]] = []
-    for k in ks:
-        if runs and grid.index(k) == grid.index(runs[-1][-1]) + 1:
-            runs[-1].append(k)
-        else:
-            runs.append([k])
+    gaps = np.diff(np.searchsorted(grid, ks)) > 1
     words = []
-    for run in runs:
+    for run in np.split(ks, np.flatnonzero(gaps) + 1):
         if len(run) > 2:
             words.append(f"{run[0]:g} to {run[-1]:g}")
         else:
@@ -107,7 +107,7 @@ def _seeding(evidence: Evidence) -> str:
 
 def _twenty_points(_: Evidence) -> str:
     spec = SPECS["exp"]
-    theta = random_parameters(spec, 0)
+    theta = normal(spec.trunk.size(2), 0)
     _, angle = spec.ansatz().jets(theta, torch.zeros(1, 20, dtype=torch.float64))
     spread = np.ptp(angle.first[0].numpy())
     return (
@@ -144,16 +144,12 @@ def _our_choice(evidence: Evidence) -> str:
     )
 
 
-def _band_ends(evidence: Evidence) -> str:
-    return frequencies(evidence).ours
-
-
 MEASUREMENTS: dict[str, Callable[[Evidence], str]] = {
     "loss": _loss_matters,
     "seeding": _seeding,
     "norm": _discrete_norm,
     "ic-points": _twenty_points,
-    "frequencies": _band_ends,
+    "frequencies": lambda evidence: frequencies(evidence).ours,
     "stiffness": _our_choice,
 }
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -65,11 +65,6 @@ def plain(text: Any) -> Any:
     if not isinstance(text, str):
         return text
     return re.sub(r"[${}\\]", "", text).replace("ρ_0", "ρ0")
-
-
-def statistics_paths(source: Callable[[str], Path]) -> dict[str, Path]:
-    """Name → file of each table of notebook 03; `source` maps the name of a file to its path."""
-    return {name: source(f"statistics_{name}.csv") for name in STATISTICS}
 
 
 def validate_parameters(manifest: Path, **parameters: int) -> None:

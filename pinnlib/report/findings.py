@@ -1,6 +1,6 @@
 """The statistical and qualitative claims, decided from the runs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -79,12 +79,12 @@ def span(values: pd.Series, digits: int) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _by_metric(values: Iterable[tuple[str, Any]], digits: int) -> str:
+def _by_metric(values, digits):
     """ "0.12 in max_ae_u, 0.34 in rel_l2_u"."""
-    return ", ".join(f"{value:.{digits}f} in {metric}" for metric, value in values)
+    return ", ".join(f"{value:.{digits}f} in {metric}" for metric, value in values.items())
 
 
-def _share(rows: pd.DataFrame, gate: str) -> pd.Series:
+def _share(rows, gate):
     """The share of seeds that the gate wins, per test."""
     return rows["frac_win"].where(rows["winner"] == gate, 1 - rows["frac_win"])
 
@@ -133,12 +133,12 @@ def crossovers(evidence: Evidence) -> Finding:
         by_mean = np.where(rows["mean_linear"] < rows["mean_exp"], "linear", "exp")
         changes[f"{model} by median"] = _changes(rows)
         changes[f"{model} by mean"] = _changes(rows.assign(winner=by_mean))
-    parts = [f"{case} {_by_metric(counts.items(), 0)}" for case, counts in changes.items()]
+    parts = [f"{case} {_by_metric(counts, 0)}" for case, counts in changes.items()]
     ours = f"number of changes from $k = 60$ to 130: {'; '.join(parts)}"
     return grade(changes["adaptive by median"] >= 2, ours)
 
 
-def _changes(rows: pd.DataFrame) -> pd.Series:
+def _changes(rows):
     """How often the winner changes from one row to the next, per metric."""
     before = rows.groupby("metric")["winner"].shift()
     changed = before.notna() & (before != rows["winner"])
@@ -162,7 +162,7 @@ def baseline_sensitivity(evidence: Evidence) -> Finding:
     for model in ("baseline", "adaptive"):
         rows = evidence.cells(SIX_K, model=model)
         sizes[model] = rows["median_log_ratio"].abs().groupby(rows["metric"]).median()
-    parts = [f"{model} {_by_metric(np.exp(size).items(), 2)}" for model, size in sizes.items()]
+    parts = [f"{model} {_by_metric(np.exp(size), 2)}" for model, size in sizes.items()]
     ours = f"typical factor between the gates: {'; '.join(parts)}"
     return grade(sizes["baseline"] > sizes["adaptive"], ours)
 
@@ -175,7 +175,7 @@ def kernel_predicts(evidence: Evidence) -> Finding:
     answer, seeds = found["kernel_predicts"], found["kernel_fewest_seeds"]
     pairs, needed = found["kernel_pairs"], found["kernel_pairs_needed"]
     if answer == "open" or pairs < needed or seeds < 10:
-        raise NotTestableError(f"{pairs} of {needed} pairs of runs, {seeds} seeds per k at least")
+        raise NotTestableError(f"{pairs} of {needed} pairs of runs, {seeds} seeds per $k$ at least")
     ours = (
         f"{found['kernel_clear']} of {found['kernel_asked']} quantities and moments go with the "
         f"winner over all $k$, {found['kernel_strong']} as strongly as the rule asks, "

@@ -3,7 +3,7 @@
 Every check takes the Evidence, which it does not need, so that all checks are called alike.
 """
 
-from collections.abc import Iterable
+import itertools
 from typing import Any
 
 import numpy as np
@@ -24,16 +24,17 @@ ROUNDING = 1e-10  # relative: the largest rounding error of an identity in doubl
 softplus = torch.nn.functional.softplus
 
 
-def _all_specs() -> list[RunSpec]:
+def _every_spec():
     """An untrained run per model and gate."""
-    return [
-        RunSpec(model=model, gate=gate, precision="float64")
-        for model in PAPER_MODELS
-        for gate in PAPER_GATES
-    ]
+    for model, gate in itertools.product(PAPER_MODELS, PAPER_GATES):
+        yield RunSpec(model=model, gate=gate, precision="float64")
 
 
-def _relative_difference(a: torch.Tensor, b: torch.Tensor) -> float:
+def _times(start, stop, number):
+    return torch.linspace(start, stop, number, dtype=torch.float64)
+
+
+def _relative_difference(a, b):
     """Largest difference, relative to the largest value of b."""
     return float(((a - b).abs().max() / b.abs().max()).detach())
 
@@ -43,50 +44,47 @@ def small(value: float) -> str:
     return f"< {ROUNDING:.0e}" if value < ROUNDING else f"{value:.0e}"
 
 
-def _rounding_only(differences: Iterable[float]) -> Finding:
+def _rounding_only(differences):
     """The finding of an identity, from its largest relative difference."""
     largest = max(differences)
     return grade([largest < ROUNDING], f"relative difference {small(largest)}")
 
 
-def _normal(size: int, draw: int) -> torch.Tensor:
-    return torch.randn(1, size, generator=torch.Generator().manual_seed(draw), dtype=torch.float64)
+def normal(size: int, draw: int) -> torch.Tensor:
+    """Standard normal numbers, (1, size)."""
+    generator = torch.Generator().manual_seed(draw)
+    return torch.randn(1, size, generator=generator, dtype=torch.float64)
 
 
-def random_parameters(spec: RunSpec, draw: int) -> torch.Tensor:
-    """Normal parameters of the trunk of a spec, (1, parameters)."""
-    return _normal(spec.trunk.size(2), draw)
-
-
-def _plain(
-    spec: RunSpec, theta: torch.Tensor, t: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _adaptive_model(spec, theta, t):
     """Free output and state, each (components, points), in operations differentiable in t."""
     weight, bias, raw = (block[0] for block in spec.trunk.blocks(theta, 2).values())
     phase = softplus(raw)[:, None] * t
     free = weight @ torch.cat([phase.sin(), phase.cos()]) + bias[:, None]
-    latent = spec.ansatz().start[0] + spec.gate_object.jet(t).value * free
-    return free, torch.stack([spec.system_object.floor + softplus(latent[0]), latent[1]])
+    rho, angle = spec.ansatz().start[0] + spec.gate_object.jet(t).value * free
+    return free, torch.stack([spec.system_object.floor + softplus(rho), angle])
 
 
-def _slope(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+def _slope(y, t):
     """dy/dt, row by row, by automatic differentiation."""
     return torch.stack([torch.autograd.grad(row.sum(), t, create_graph=True)[0] for row in y])
 
 
 def parameter_counts(_: Any) -> Finding:
-    counts = {name: len(initial_parameters(RunSpec(model=name))) for name in PAPER_MODELS}
-    holds = counts == {"baseline": 33538, "fixed": 130, "adaptive": 162}
-    return grade([holds], ", ".join(f"{n:,} {name}" for name, n in counts.items()))
+    published = {"baseline": 33538, "fixed": 130, "adaptive": 162}
+    counts = {name: len(initial_parameters(RunSpec(model=name))) for name in published}
+    texts = [f"{count:,} {name}" for name, count in counts.items()]
+    return grade([counts == published], ", ".join(texts))
 
 
 def frequencies(_: Any) -> Finding:
     start = MODELS["adaptive"]().start
     features = MODELS["fixed"]().shapes(2)["weight"][1]
-    steps = np.diff(np.log(start.reshape(2, -1)))  # (bands, steps)
+    bands = start.reshape(2, -1)
+    steps = np.diff(np.log(bands))
     even = np.ptp(steps, axis=1).max() < ROUNDING
-    ends = np.allclose(start.reshape(2, -1)[:, [0, -1]], [[0.5, 5], [5, 15]])
-    holds = len(start) == 32 and features == 64 and ends and even
+    ends = np.allclose(bands[:, [0, -1]], [[0.5, 5], [5, 15]])
+    holds = bands.shape == (2, 16) and features == 64 and ends and even
     distinct = len(np.unique(start.round(9)))
     ours = f"{len(start)} frequencies, {distinct} of them distinct; $D = {features}$"
     return grade([holds], ours)
@@ -102,11 +100,11 @@ def admissible(_: Any) -> Finding:
 
 
 def initial_state(_: Any) -> Finding:
-    t = torch.linspace(0, 10, 101, dtype=torch.float64)[None]
+    t = _times(0, 10, 101)[None]
     deviations, smallest = [], []
-    for spec in _all_specs():
+    for spec in _every_spec():
         for draw in range(5):
-            theta = random_parameters(spec, draw)
+            theta = normal(spec.trunk.size(2), draw)
             state = spec.ansatz().jets(theta, t)
             for jet, start in zip(state, spec.initial_position, strict=True):
                 deviations.append(abs(jet.value[0, 0].item() - start))
@@ -121,7 +119,7 @@ def velocities(_: Any) -> Finding:
     differences = []
     for draw, spec in enumerate(SPECS.values()):
         t = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-        free, state = _plain(spec, random_parameters(spec, draw), t)
+        free, state = _adaptive_model(spec, normal(spec.trunk.size(2), draw), t)
         radial = torch.sigmoid(spec.ansatz().start[0, 0])
         factor = torch.stack([radial, torch.ones_like(radial)])
         expected = factor * spec.gate_object.jet(t).first * free
@@ -131,7 +129,7 @@ def velocities(_: Any) -> Finding:
 
 def sensitivity(_: Any) -> Finding:
     latent, physical = [], []
-    for spec in _all_specs():
+    for spec in _every_spec():
         free, gated, r = _outputs_by_parameters(spec)
         latent.append(_relative_difference(gated, free))
         physical.append(_relative_difference(r, free[0]))
@@ -142,30 +140,34 @@ def sensitivity(_: Any) -> Finding:
     return grade([max(latent) < ROUNDING], ours)
 
 
-def _outputs_by_parameters(spec: RunSpec) -> tuple[torch.Tensor, ...]:
+def _outputs_by_parameters(spec):
     """Jacobians of gate times free output, of the latent output and of r, at initial parameters."""
-    t = torch.linspace(0.5, 10, 5, dtype=torch.float64)[None]
+    t = _times(0.5, 10, 5)[None]
     trunk, ansatz = spec.trunk, spec.ansatz()
+
+    def outputs(theta):  # (1, parameters)
+        free = trunk.jet(trunk.blocks(theta, 2), t)
+        latent = ansatz.latent(theta, t)
+        r, _ = ansatz.jets(theta, t)
+        return free.value[0], latent.value[0], r.value[0]
+
+    theta = initial_parameters(spec)[None]
+    free, latent, r = (J.squeeze(-2) for J in jacobian(outputs, theta))
     gate = spec.gate_object.jet(t).value[0, :, None]  # (points, 1)
-
-    def outputs(p: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        free = trunk.jet(trunk.blocks(p[None], 2), t).value[0]
-        return free, ansatz.latent(p[None], t).value[0], ansatz.jets(p[None], t)[0].value[0]
-
-    free, latent, r = jacobian(outputs, initial_parameters(spec))
     return gate * free, latent, r
 
 
 def product_rule(_: Any) -> Finding:
     differences = []
     for draw, spec in enumerate(SPECS.values()):
-        t = torch.linspace(0.1, 10, 40, dtype=torch.float64, requires_grad=True)
-        theta = random_parameters(spec, draw)
+        t = _times(0.1, 10, 40).requires_grad_()
+        theta = normal(spec.trunk.size(2), draw)
         g = spec.gate_object.jet(t)
         free = spec.trunk.jet(spec.trunk.blocks(theta, 2), t[None])
         by_rule = g.value * free.second + 2 * g.first * free.first + g.second * free.value
-        twice = _slope(_slope(g.value * _plain(spec, theta, t)[0], t), t)
-        differences.append(_relative_difference(by_rule[0], twice))
+        again, _ = _adaptive_model(spec, theta, t)
+        by_autograd = _slope(_slope(g.value * again, t), t)
+        differences.append(_relative_difference(by_rule[0], by_autograd))
     return _rounding_only(differences)
 
 
@@ -201,16 +203,17 @@ def residual_dynamics(_: Any) -> Finding:
 
 
 def function_class(_: Any) -> Finding:
-    t = torch.linspace(0, 10, 2000, dtype=torch.float64)
+    t = _times(0, 10, 2000)
     phase = torch.from_numpy(MODELS["fixed"]().start) * t[:, None]
     trunk = torch.cat([phase.sin(), phase.cos(), torch.ones(len(t), 1)], dim=1)
-    heads = _normal(20 * trunk.shape[1], 0).view(-1, 20)
+    heads = normal(20 * trunk.shape[1], 0).view(-1, 20)
     spans = {gate: spec.gate_object.jet(t).value[:, None] * trunk for gate, spec in SPECS.items()}
     shares = {}
     for gate, other in (("exp", "linear"), ("linear", "exp")):
         target, basis = (spans[gate] @ heads).numpy(), spans[other].numpy()
         fit = basis @ np.linalg.lstsq(basis, target, rcond=None)[0]
-        left = np.linalg.norm(target - fit, axis=0) / np.linalg.norm(target, axis=0)
+        norm = np.linalg.norm
+        left = norm(target - fit, axis=0) / norm(target, axis=0)
         shares[gate] = np.quantile(left, 0.5, method="lower")
     texts = [f"{100 * share:.2g}% of a random {gate} ansatz" for gate, share in shares.items()]
     return grade(

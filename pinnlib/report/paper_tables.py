@@ -18,12 +18,12 @@ TEST_HEADS = [LAMBDA, "$k$", "Metric", "Winner", "$n$", "mean($A$)", "mean($B$)"
 TEST_HEADS += [rf"$p_{{\mathrm{{{name}}}}}$" for name in ("raw", "Holm", "1s")]
 
 
-def _source(text: Any) -> Any:
+def _source(text):
     """What style.latex takes: plain text, whose mathematics it finds by itself."""
     return plain(text)  # `return text` as soon as `escape` leaves $…$ as it is
 
 
-def _latex(text: str) -> str:
+def _latex(text):
     return escape(_source(text))
 
 
@@ -43,7 +43,7 @@ def gate_table(tables: Mapping[str, pd.DataFrame]) -> str:
     return tabular(pd.DataFrame(rows, columns=TEST_HEADS), "l c l c c c c c c c c", groups)
 
 
-def _test_cells(test: Mapping[str, Any]) -> list[str]:
+def _test_cells(test):
     cells = [f"{test['lambda_ic']:g}", f"{test['k']:g}", escape(test["metric"])]
     if test.get("note"):
         return [*cells, rf"\rlap{{{escape(test['note'])}}}", *[""] * 7]
@@ -89,7 +89,7 @@ def differences(ledger: pd.DataFrame) -> str:
     return "\n".join([r"\begin{itemize}", *tested, *untested, r"\end{itemize}"])
 
 
-def _claims(ledger: pd.DataFrame) -> pd.DataFrame:
+def _claims(ledger):
     """The ledger as LaTeX under the heads of the report."""
     heads = {"wording": "Claim", "where": "Where in the original", "rule": "Rule"}
     heads |= {"published": "Published", "ours": "Ours", "verdict": "Verdict"}
