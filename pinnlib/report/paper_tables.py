@@ -20,7 +20,7 @@ TEST_HEADS += [rf"$p_{{\mathrm{{{name}}}}}$" for name in ("raw", "Holm", "1s")]
 
 def _source(text):
     """What style.latex takes: plain text, whose mathematics it finds by itself."""
-    return plain(text)  # `return text` as soon as `escape` leaves $…$ as it is
+    return plain(text)  # `return text` once `escape` leaves $…$ alone
 
 
 def _latex(text):
