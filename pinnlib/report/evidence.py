@@ -1,106 +1,142 @@
-"""What a claim is, what it is checked against, and what is found."""
+"""What claims are checked against, and what a check finds."""
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Callable, NamedTuple
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from pinnlib.analysis import paired
-from pinnlib.report import published
+from pinnlib.analysis.paired import METRICS, TEST
+from pinnlib.registry import UserError, validate
+from pinnlib.runs.record import Records
 from pinnlib.runs.table import runs_of, specs_of
+from pinnlib.spec import RunSpec
 
 VERDICTS = ("reproduced", "partly", "not reproduced", "undecided", "not testable")
+STATISTICS = (  # the tables of notebook 03 that are read: data/statistics_<name>.csv
+    "beside_published",
+    "beside_published_as_written",
+    "effect_sizes",
+    "every_k",
+    "leave_one_out",
+    "paired_differences",
+)
+COLUMN_TYPES = {
+    "winner": str,
+    "note": str,
+    "seeds_to_lose": "Int64",
+    "mean_exp_inside": "boolean",
+    "mean_linear_inside": "boolean",
+    "same_winner": "boolean",
+    "same_significance": "boolean",
+}
 
 
-class NotTestable(Exception):
-    """Why a claim cannot be decided from what there is."""
+class NotTestableError(Exception):
+    """Why a claim cannot be decided from the runs on record."""
 
 
 class Finding(NamedTuple):
+    """The outcome of a check; mathematics in the texts stands between dollars."""
+
     verdict: str
     ours: str
     interval: str = ""
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One claim; `check` takes the Evidence and gives a Finding, or raises NotTestable."""
-
-    id: str
-    kind: str  # exact, semi-quantitative, statistical, qualitative
-    where: str  # in the paper
-    wording: str
-    rule: str
-    check: Callable
-    published: str = ""
-
-
-class Evidence:
-    """What claims are checked against: the runs of the studies, at most `seeds` seeds of `steps` updates each, and other notebooks' numbers."""
-
-    def __init__(self, records, seeds=20, steps=5000, numbers=None):
-        self.records, self._size, self.numbers = (
-            records,
-            {"seeds": seeds, "steps": steps},
-            numbers or {},
-        )
-
-    def specs(self, *studies):
-        return specs_of(*studies, **self._size)
-
-    def runs(self, *studies):
-        return runs_of(self.specs(*studies), self.records)
-
-    @cached_property
-    def table(self):
-        """Our eight tests beside the published ones."""
-        return published.beside_published(paired.gate_tests(self.runs("table")))
-
-    @cached_property
-    def every(self):
-        """The test and the median log-ratio at every k of every study."""
-        return paired.tests_at_every_k(self.runs("main", "no_penalty", "expanded", "as_written"))
-
-    @cached_property
-    def effects(self):
-        """How large the differences of the eight tests are (ratio: linear/exp), and how much of each hangs on single seeds."""
-        runs = self.runs("table")
-        sizes = paired.effect_sizes(
-            runs, effects=["median_log_ratio", "hodges_lehmann", "rank_biserial"]
-        )
-        single = paired.leave_one_out(runs)[[*paired.TEST, "p_holm_worst", "seeds_to_lose", "note"]]
-        ratios = {
-            f"ratio{end}": np.exp(sizes[f"median_log_ratio{end}"]) for end in ("", "_low", "_high")
-        }
-        return sizes.assign(**ratios).merge(single, on=paired.TEST, validate="1:1")
-
-    def cells(self, ks, lambda_ic=(50,), model="adaptive", loss="balanced", metrics=paired.METRICS):
-        """The rows of `every` for these cells, all of them complete; else NotTestable, with the counts."""
-        rows = self.every.query(
-            "k in @ks and lambda_ic in @lambda_ic and model == @model and loss == @loss and metric in @metrics"
-        )
-        if (rows["note"] != "").any():
-            pairs = rows[rows["metric"] == metrics[0]]
-            scope = (
-                f"{pairs['n'].sum()} of {pairs['needed'].sum()} pairs of {model} runs are complete"
-            )
-            raise NotTestable(
-                scope
-                if (pairs["n"] < pairs["needed"]).any()
-                else f"{scope}, but {rows['note'].max()}"
-            )
-        return rows
-
-
-def graded(holds, ours, **more):
+def grade(holds: Iterable[bool], ours: str, **more: str) -> Finding:
     """Reproduced if all parts hold, not reproduced if none does, else partly."""
     holds = list(holds)
-    return Finding(
-        "reproduced" if all(holds) else "partly" if any(holds) else "not reproduced", ours, **more
-    )
+    verdict = "partly"
+    if all(holds):
+        verdict = "reproduced"
+    elif not any(holds):
+        verdict = "not reproduced"
+    return Finding(verdict, ours, **more)
 
 
-def exact(holds, ours):
-    return Finding("reproduced" if holds else "not reproduced", ours)
+def plain(text: Any) -> Any:
+    r"""Text without the marks of mathematics: "$r_{\min}$" → "r_min"; numbers stay as they are."""
+    if not isinstance(text, str):
+        return text
+    return re.sub(r"[${}\\]", "", text).replace("ρ_0", "ρ0")
+
+
+def validate_parameters(manifest: Path, **parameters: int) -> None:
+    """Refuse tables that another notebook made with other parameters than these."""
+    if not manifest.exists():
+        raise UserError(f"{manifest} does not exist: run notebook {manifest.stem} first")
+    before = json.loads(manifest.read_text())["parameters"]
+    for name, value in parameters.items():
+        validate(name, value, value == before[name], f"{before[name]} as in {manifest.stem}")
+
+
+def read_statistics(paths: Mapping[str, Path]) -> dict[str, pd.DataFrame]:
+    """The tables of notebook 03, with the types that they had before they were written."""
+    tables = {}
+    for name, path in paths.items():
+        table = pd.read_csv(path, dtype=COLUMN_TYPES)
+        text = table.columns.intersection(["winner", "note"])
+        tables[name] = table.fillna(dict.fromkeys(text, ""))
+    return tables
+
+
+def read_numbers(paths: Iterable[Path]) -> dict[str, Any]:
+    """The numbers that notebooks wrote, all together."""
+    numbers: dict[str, Any] = {}
+    for path in paths:
+        numbers |= json.loads(path.read_text())
+    return numbers
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What claims are checked against."""
+
+    records: Records
+    statistics: Mapping[str, pd.DataFrame]  # as read_statistics returns them
+    seeds: int = 20  # at most, per cell
+    steps: int = 5000  # updates per run
+    numbers: Mapping[str, Any] = field(default_factory=dict)  # of the other notebooks
+
+    def specs(self, *studies: str) -> list[RunSpec]:
+        return specs_of(*studies, seeds=self.seeds, steps=self.steps)
+
+    def runs(self, *studies: str) -> pd.DataFrame:
+        return runs_of(self.specs(*studies), self.records)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Our eight tests beside the published ones."""
+        return self.statistics["beside_published"]
+
+    @property
+    def effects(self) -> pd.DataFrame:
+        """Sizes of the eight effects (ratio: linear/exp), and how they depend on single seeds."""
+        sizes = self.statistics["effect_sizes"].copy()
+        for end in ("", "_low", "_high"):
+            sizes[f"ratio{end}"] = np.exp(sizes[f"median_log_ratio{end}"])
+        single = self.statistics["leave_one_out"]
+        single = single[[*TEST, "p_holm_worst", "seeds_to_lose", "note"]]
+        return sizes.merge(single, on=TEST, validate="1:1")
+
+    def cells(
+        self, ks: Sequence[int], lambda_ic: Sequence[int] = (50,), model: str = "adaptive"
+    ) -> pd.DataFrame:
+        """Tests with the balanced loss at these k; NotTestableError if one is incomplete."""
+        rows = self.statistics["every_k"].query(
+            "k in @ks and lambda_ic in @lambda_ic and model == @model and loss == 'balanced'"
+        )
+        if rows["note"].eq("").all():
+            return rows
+        pairs = rows[rows["metric"] == METRICS[0]]
+        done, needed = pairs["n"].sum(), pairs["needed"].sum()
+        reason = f"{done} of {needed} pairs of {model} runs are complete"
+        if done == needed:
+            reason += f", but {rows['note'].max()}"
+        raise NotTestableError(reason)

@@ -1,198 +1,194 @@
-"""The statistical and qualitative claims, from the runs."""
+"""The statistical and qualitative claims, decided from the runs."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pinnlib.analysis import paired
-from pinnlib.report.evidence import Finding, NotTestable, graded
+from pinnlib.report.evidence import Evidence, Finding, NotTestableError, grade
 from pinnlib.runs.studies import SIX_K
 
+PAIR = ("exp", "linear")
+NOT_QUOTED = ("kernel_predicts", "kernel_pairs_needed", "kernel_fewest_seeds")  # read here only
 
-def table_row(evidence, lambda_ic, k, metric):
-    row = evidence.table.set_index(["lambda_ic", "k", "metric"]).loc[(lambda_ic, k, metric)]
+
+def table_row(evidence: Evidence, lambda_ic: float, k: float, metric: str) -> Finding:
+    """Winner and significance of one published test."""
+    rows = evidence.table.set_index(["lambda_ic", "k", "metric"])
+    row = rows.loc[(lambda_ic, k, metric)]
     if row["note"]:
-        raise NotTestable(row["note"])
-    inside = ", ".join(
-        f"{gate} {'yes' if row[f'mean_{gate}_inside'] else 'no'}" for gate in ("exp", "linear")
-    )
-    interval = ", ".join(
-        f"{gate} {row[f'mean_{gate}_low']:.3f} to {row[f'mean_{gate}_high']:.3f}"
-        for gate in ("exp", "linear")
-    )
-    reason = f"published mean inside our interval: {inside}"
-    return graded(
-        (row["same_winner"], row["same_significance"]),
-        told_row(row),
-        interval=interval,
-        reason=reason,
+        raise NotTestableError(row["note"])
+    intervals, answers = [], []
+    for gate in PAIR:
+        low, high = row[f"mean_{gate}_low"], row[f"mean_{gate}_high"]
+        intervals.append(f"{gate} {low:.3f} to {high:.3f}")
+        answers.append(f"{gate} yes" if row[f"mean_{gate}_inside"] else f"{gate} no")
+    return grade(
+        [row["same_winner"], row["same_significance"]],
+        row_text(row),
+        interval=", ".join(intervals),
+        reason=f"published mean inside our interval: {', '.join(answers)}",
     )
 
 
-def inside(table):
+def row_text(row: Mapping[str, Any], bound: bool = False) -> str:
+    """A test in one line; `bound`: its p is an upper bound."""
+    sign = "< " if bound else ""
+    means = f"{row['mean_exp']:.3f} against {row['mean_linear']:.3f}"
+    share = f"share {row['frac_win']:.2f}"
+    return f"{row['winner']} wins, {means}; {share}; $p$ {sign}{row['p_holm']:.1e}"
+
+
+def inside(table: pd.DataFrame) -> pd.Series:
     """Whether each published mean lies inside our bootstrap interval, where there is one."""
     return table[["mean_exp_inside", "mean_linear_inside"]].stack().dropna()
 
 
-def outside(table):
-    """Which published means lie outside our bootstrap intervals, in words."""
-    gates = [(row, gate) for row in table.to_dict("records") for gate in ("exp", "linear")]
-    said = "GATE at λ = {lambda_ic:g}, k = {k:g} in {metric} ({mean_GATE_published:.3f}, ours {mean_GATE_low:.3f} to {mean_GATE_high:.3f})"
-    return (
-        "; ".join(
-            said.replace("GATE", gate).format(**row)
-            for row, gate in gates
-            if row[f"mean_{gate}_inside"] is False
-        )
-        or "none"
-    )
+def outside(table: pd.DataFrame) -> str:
+    """The published means outside our bootstrap intervals, in words."""
+    means = []
+    for row in table.to_dict("records"):
+        for gate in PAIR:
+            if row[f"mean_{gate}_inside"] is False:
+                place = f"$λ = {row['lambda_ic']:g}$, $k = {row['k']:g}$ in {row['metric']}"
+                low, high = row[f"mean_{gate}_low"], row[f"mean_{gate}_high"]
+                value = f"{row[f'mean_{gate}_published']:.3f}, ours {low:.3f} to {high:.3f}"
+                means.append(f"{gate} at {place} ({value})")
+    return "; ".join(means) or "none"
 
 
-def extremes(effects):
-    """Over the tests: largest p with one seed left out, fewest seeds to lose, smallest and largest factor; each "open" if a test is incomplete."""
-    if effects["note"].ne("").any():
-        return dict.fromkeys(
-            ("single_seed_worst_p", "fewest_seeds_to_lose", "smallest_factor", "largest_factor"),
-            "open",
-        )
-    seeds = {
-        "single_seed_worst_p": effects["p_holm_worst"].max(),
-        "fewest_seeds_to_lose": int(effects["seeds_to_lose"].min()),
-    }
+def extremes(effects: pd.DataFrame) -> dict[str, float | str]:
+    """Over the tests: largest p with one seed left out, fewest seeds to lose, smallest and largest
+    factor between the gates; each "open" if a test is incomplete."""
     factor = np.exp(effects["median_log_ratio"].abs())
-    return seeds | {"smallest_factor": factor.min(), "largest_factor": factor.max()}
+    values = {
+        "single_seed_worst_p": effects["p_holm_worst"].max(),
+        "fewest_seeds_to_lose": effects["seeds_to_lose"].min(),
+        "smallest_factor": factor.min(),
+        "largest_factor": factor.max(),
+    }
+    if effects["note"].ne("").any():
+        return dict.fromkeys(values, "open")
+    return values
 
 
-def told_row(row, bound=False):
-    """A row of the table of tests in one line; `bound`: its p is printed as an upper bound only."""
-    sizes = f"{row['mean_exp']:.3f} against {row['mean_linear']:.3f}; share {row['frac_win']:.2f}"
-    return f"{row['winner']} wins, {sizes}; p {'< ' * bound}{row['p_holm']:.1e}"
+def span(values: pd.Series, digits: int) -> str:
+    """ "low to high", or one number if both are the same after rounding."""
+    low, high = f"{values.min():.{digits}f}", f"{values.max():.{digits}f}"
+    return low if low == high else f"{low} to {high}"
 
 
-def span(values, digits):
-    """The smallest and the largest of the values in words, or the one that both are."""
-    ends = dict.fromkeys(f"{value:.{digits}f}" for value in (values.min(), values.max()))
-    return " to ".join(ends)
+def _by_metric(values, digits):
+    """ "0.12 in max_ae_u, 0.34 in rel_l2_u"."""
+    return ", ".join(f"{value:.{digits}f} in {metric}" for metric, value in values.items())
 
 
-def reversal(evidence):
+def _share(rows, gate):
+    """The share of seeds that the gate wins, per test."""
+    return rows["frac_win"].where(rows["winner"] == gate, 1 - rows["frac_win"])
+
+
+def reversal(evidence: Evidence) -> Finding:
     rows = evidence.cells((20, 60), (0, 50))
     right = rows["winner"] == rows["k"].map({20: "exp", 60: "linear"})
-    return graded(right, f"{right.sum()} of {len(rows)} tests")
+    return grade(right, f"{right.sum()} of {len(rows)} tests")
 
 
-def every_seed_at_60(evidence):
-    rows = evidence.cells((60,), (0, 50))
-    share = rows["frac_win"].where(rows["winner"] == "linear", 1 - rows["frac_win"])
-    return graded(share == 1, f"linear wins in {span(100 * share, 0)}% of the seeds")
+def every_seed_at_60(evidence: Evidence) -> Finding:
+    share = _share(evidence.cells((60,), (0, 50)), "linear")
+    return grade(share == 1, f"linear wins in {span(100 * share, 0)}% of the seeds")
 
 
-def often_at_20(evidence):
-    rows = evidence.cells((20,), (0, 50))
-    share = rows["frac_win"].where(rows["winner"] == "exp", 1 - rows["frac_win"])
-    pairs = pd.concat(
-        [
-            paired.paired(evidence.runs("table").query("k == 20"), metric)
-            for metric in paired.METRICS
-        ]
+def often_at_20(evidence: Evidence) -> Finding:
+    share = _share(evidence.cells((20,), (0, 50)), "exp")
+    pairs = evidence.statistics["paired_differences"].query("k == 20")
+    log_ratio = pairs.groupby(["lambda_ic", "metric"])["log_ratio"]
+    spread = np.exp(log_ratio.quantile(0.75) - log_ratio.quantile(0.25))
+    ours = (
+        f"exp wins in {span(100 * share, 0)}% of the seeds; "
+        f"the quartiles of the ratio are apart by a factor {span(spread, 1)}"
     )
-    quartiles = pairs.groupby(["lambda_ic", "metric"])["log_ratio"].quantile([0.25, 0.75]).unstack()
-    spread = np.exp(quartiles[0.75] - quartiles[0.25])
-    told = f"exp wins in {span(100 * share, 0)}% of the seeds; the quartiles of the ratio are apart by a factor {span(spread, 1)}"
-    return graded(((share > 0.5).all(), (spread > 2).all()), told)
+    return grade([(share > 0.5).all(), (spread > 2).all()], ours)
 
 
-def transitional(evidence):
-    wide = np.exp(
-        evidence.cells((20, 30, 50, 60)).pivot(
-            index="metric", columns="k", values="median_log_ratio"
-        )
-    )
-    low, high = wide[[20, 60]].min(axis=1), wide[[20, 60]].max(axis=1)
-    between = [low[m] < wide.loc[m, k] < high[m] for m in wide.index for k in (30, 50)]
-    told = "; ".join(
-        f"in {m} " + ", ".join(f"{ratio:.2f} at k = {k:g}" for k, ratio in row.items())
-        for m, row in wide.iterrows()
-    )
-    return graded(between, f"the median ratio linear/exp is {told}")
+def transitional(evidence: Evidence) -> Finding:
+    rows = evidence.cells((20, 30, 50, 60))
+    ratios = np.exp(rows.pivot(index="metric", columns="k", values="median_log_ratio"))
+    low = ratios[[20, 60]].min(axis=1)
+    high = ratios[[20, 60]].max(axis=1)
+    between = [ratios[k].gt(low) & ratios[k].lt(high) for k in (30, 50)]
+    parts = []
+    for metric, row in ratios.iterrows():
+        places = ", ".join(f"{ratio:.2f} at $k = {k:g}$" for k, ratio in row.items())
+        parts.append(f"in {metric} {places}")
+    return grade(pd.concat(between), f"the median ratio linear/exp is {'; '.join(parts)}")
 
 
-def crossovers(evidence):
-    count = {}
-    for model in (
-        "adaptive",
-        "fixed",
-    ):  # the adaptive model by median decides, the rest is told beside
-        rows = evidence.cells(tuple(range(60, 140, 10)), model=model).sort_values("k")
-        by_mean = pd.Series(
-            np.where(rows["mean_linear"] < rows["mean_exp"], "linear", "exp"), rows.index
-        )
-        count |= {
-            f"{model} by {by}": _changes(winner, rows["metric"])
-            for by, winner in (("median", rows["winner"]), ("mean", by_mean))
-        }
-    told = "; ".join(
-        f"{case} " + ", ".join(f"{n} in {metric}" for metric, n in found.items())
-        for case, found in count.items()
-    )
-    return graded(count["adaptive by median"] >= 2, f"number of changes from k = 60 to 130: {told}")
+def crossovers(evidence: Evidence) -> Finding:
+    """The adaptive model by median decides; the other counts are for comparison."""
+    changes = {}
+    for model in ("adaptive", "fixed"):
+        rows = evidence.cells(range(60, 140, 10), model=model).sort_values("k")
+        by_mean = np.where(rows["mean_linear"] < rows["mean_exp"], "linear", "exp")
+        changes[f"{model} by median"] = _changes(rows)
+        changes[f"{model} by mean"] = _changes(rows.assign(winner=by_mean))
+    parts = [f"{case} {_by_metric(counts, 0)}" for case, counts in changes.items()]
+    ours = f"number of changes from $k = 60$ to 130: {'; '.join(parts)}"
+    return grade(changes["adaptive by median"] >= 2, ours)
 
 
-def _changes(winners, metrics):
-    """How often the winner changes along k, per metric."""
-    return winners.groupby(metrics).agg(lambda w: sum(a != b for a, b in zip(w, w[1:])))
+def _changes(rows):
+    """How often the winner changes from one row to the next, per metric."""
+    before = rows.groupby("metric")["winner"].shift()
+    changed = before.notna() & (before != rows["winner"])
+    return changed.groupby(rows["metric"]).sum()
 
 
-def same_without_penalty(evidence):
-    wide = evidence.cells(SIX_K, (0, 50)).pivot(
-        index=["k", "metric"], columns="lambda_ic", values="winner"
-    )
+def same_without_penalty(evidence: Evidence) -> Finding:
+    rows = evidence.cells(SIX_K, (0, 50))
+    wide = rows.pivot(index=["k", "metric"], columns="lambda_ic", values="winner")
     same = wide[0] == wide[50]
-    verdict = "reproduced" if same.all() else "partly" if same.mean() > 0.5 else "not reproduced"
+    verdict = "not reproduced"
+    if same.all():
+        verdict = "reproduced"
+    elif same.mean() > 0.5:
+        verdict = "partly"
     return Finding(verdict, f"same winner in {same.sum()} of {len(same)} comparisons")
 
 
-def baseline_sensitivity(evidence):
-    size = {}
+def baseline_sensitivity(evidence: Evidence) -> Finding:
+    sizes = {}
     for model in ("baseline", "adaptive"):
-        size[model] = (
-            evidence.cells(SIX_K, model=model)["median_log_ratio"]
-            .abs()
-            .groupby(evidence.every["metric"])
-            .median()
-        )
-    told = "; ".join(
-        f"{model} " + ", ".join(f"{np.exp(v):.2f} in {metric}" for metric, v in sizes.items())
-        for model, sizes in size.items()
-    )
-    return graded(size["baseline"] > size["adaptive"], f"typical factor between the gates: {told}")
+        rows = evidence.cells(SIX_K, model=model)
+        sizes[model] = rows["median_log_ratio"].abs().groupby(rows["metric"]).median()
+    parts = [f"{model} {_by_metric(np.exp(size), 2)}" for model, size in sizes.items()]
+    ours = f"typical factor between the gates: {'; '.join(parts)}"
+    return grade(sizes["baseline"] > sizes["adaptive"], ours)
 
 
-def kernel_predicts(evidence):
+def kernel_predicts(evidence: Evidence) -> Finding:
     """The verdict of notebook 05."""
     found = evidence.numbers
     if "kernel_predicts" not in found:
-        raise NotTestable("notebook 05 has not been run")
-    if (
-        found["kernel_predicts"] == "open"
-        or found["kernel_pairs"] < found["kernel_pairs_needed"]
-        or found["kernel_fewest_seeds"] < 10
-    ):
-        raise NotTestable(
-            f"{found['kernel_pairs']} of {found['kernel_pairs_needed']} pairs of runs, {found['kernel_fewest_seeds']} seeds per k at least"
-        )
-    told = f"{found['kernel_clear']} of {found['kernel_asked']} quantities and moments go with the winner over all k, {found['kernel_strong']} as strongly as the rule asks, "
-    told += f"{found['kernel_clear_within_k']} within k; k alone is right in {100 * found['kernel_by_k_alone']:.0f}% of {found['kernel_pairs']} pairs"
-    verdict = {"yes": "reproduced", "unclear": "undecided", "no": "not reproduced"}[
-        found["kernel_predicts"]
-    ]
-    return Finding(verdict, told)
-
-
-def coverage_sentence(runs):
-    """How many of the runs are there, as the subject of a sentence."""
-    done = (runs["status"] != "missing").sum()
-    return (
-        f"all {done:,} distinct runs"
-        if done == len(runs)
-        else f"only {done:,} of the {len(runs):,} distinct runs"
+        raise NotTestableError("notebook 05 has not been run")
+    answer, seeds = found["kernel_predicts"], found["kernel_fewest_seeds"]
+    pairs, needed = found["kernel_pairs"], found["kernel_pairs_needed"]
+    if answer == "open" or pairs < needed or seeds < 10:
+        raise NotTestableError(f"{pairs} of {needed} pairs of runs, {seeds} seeds per $k$ at least")
+    ours = (
+        f"{found['kernel_clear']} of {found['kernel_asked']} quantities and moments go with the "
+        f"winner over all $k$, {found['kernel_strong']} as strongly as the rule asks, "
+        f"{found['kernel_clear_within_k']} within $k$; $k$ alone is right in "
+        f"{100 * found['kernel_by_k_alone']:.0f}% of {pairs} pairs"
     )
+    verdicts = {"yes": "reproduced", "unclear": "undecided", "no": "not reproduced"}
+    return Finding(verdicts[answer], ours)
+
+
+def coverage_sentence(runs: pd.DataFrame) -> str:
+    """How many of the runs are on record, as the subject of a sentence."""
+    done = (runs["status"] != "missing").sum()
+    if done == len(runs):
+        return f"all {done:,} distinct runs"
+    return f"only {done:,} of the {len(runs):,} distinct runs"

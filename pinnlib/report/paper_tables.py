@@ -1,183 +1,152 @@
-"""The tables of the report as LaTeX."""
+"""The tables, lists and macros of the report as LaTeX."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from pinnlib.losses import LOSSES
 from pinnlib.models import MODELS
-from pinnlib.style.latex import _ruled, escape, longtable, probability, tabular
+from pinnlib.report.evidence import plain
+from pinnlib.report.findings import NOT_QUOTED
+from pinnlib.spec import RunSpec
+from pinnlib.style.latex import escape, longtable, macros, probability, tabular
+
+LAMBDA = r"$\lambda_{\mathrm{IC}}$"
+WINNERS = {"exp": r"$A\downarrow$", "linear": r"$B\downarrow$", "tie": "tie"}
+TEST_HEADS = [LAMBDA, "$k$", "Metric", "Winner", "$n$", "mean($A$)", "mean($B$)", "frac(win)"]
+TEST_HEADS += [rf"$p_{{\mathrm{{{name}}}}}$" for name in ("raw", "Holm", "1s")]
 
 
-def gate_table(tables):
-    """Tables of paired tests, title → frame, in the layout of the original: A is the exponential gate, B the linear one."""
-    heads = [
-        r"$\lambda_{\mathrm{IC}}$",
-        "$k$",
-        "Metric",
-        "Winner",
-        "$n$",
-        "mean($A$)",
-        "mean($B$)",
-        "frac(win)",
-    ]
-    heads += [rf"$p_{{\mathrm{{{name}}}}}$" for name in ("raw", "Holm", "1s")]
-    lines, groups = [], []
+def _source(text):
+    """What style.latex takes: plain text, whose mathematics it finds by itself."""
+    return plain(text)  # `return text` once `escape` leaves $…$ alone
+
+
+def _latex(text):
+    return escape(_source(text))
+
+
+def quoted_macros(numbers: Mapping[str, Any]) -> str:
+    """A macro for every number, except those that only a notebook reads."""
+    return macros({key: _source(numbers[key]) for key in numbers if key not in NOT_QUOTED})
+
+
+def gate_table(tables: Mapping[str, pd.DataFrame]) -> str:
+    """Paired tests, title → frame, in the layout of the original: A is exp, B is linear."""
+    rows, groups = [], []
     for title, frame in tables.items():
-        rows = frame.to_dict("records")
-        lines += [
-            rf"\multicolumn{{{len(heads)}}}{{l}}{{\emph{{{title}}}}} \\",
-            *(" & ".join(_tested(row)) + r" \\" for row in rows),
-        ]
-        groups += [
-            (title, row["lambda_ic"]) for row in rows[:1] + rows
-        ]  # the title stands with the first row
-    return _ruled("l c l c c c c c c c c", " & ".join(heads) + r" \\", lines, groups)
+        rows.append([rf"\rlap{{\emph{{{title}}}}}", *[""] * 10])
+        rows += [_test_cells(test) for test in frame.to_dict("records")]
+        weights = list(frame["lambda_ic"])
+        groups += [(title, weight) for weight in weights[:1] + weights]  # the title, the tests
+    return tabular(pd.DataFrame(rows, columns=TEST_HEADS), "l c l c c c c c c c c", groups)
 
 
-def _tested(row):
-    """The cells of one test."""
-    cells = [f"{row['lambda_ic']:g}", f"{row['k']:g}", escape(row["metric"])]
-    if row.get("note"):
-        return [*cells, rf"\multicolumn{{8}}{{l}}{{{escape(row['note'])}}}"]
-    cells += [
-        {"exp": r"$A\downarrow$", "linear": r"$B\downarrow$"}.get(row["winner"], "tie"),
-        f"{row['n']}",
-    ]
-    cells += [f"{row['mean_exp']:.3f}", f"{row['mean_linear']:.3f}", f"{row['frac_win']:.2f}"]
-    return cells + [
-        probability(row[p], row.get(f"{p}_is_bound", False))
-        for p in ("p_raw", "p_holm", "p_one_sided")
-    ]
+def _test_cells(test):
+    cells = [f"{test['lambda_ic']:g}", f"{test['k']:g}", escape(test["metric"])]
+    if test.get("note"):
+        return [*cells, rf"\rlap{{{escape(test['note'])}}}", *[""] * 7]
+    cells += [WINNERS[test["winner"]], f"{test['n']}"]
+    cells += [f"{test['mean_exp']:.3f}", f"{test['mean_linear']:.3f}", f"{test['frac_win']:.2f}"]
+    for p in ("p_raw", "p_holm", "p_one_sided"):
+        cells.append(probability(test[p], test.get(f"{p}_is_bound", False)))
+    return cells
 
 
-def claim_table(ledger):
-    """Every claim of the ledger and its verdict; where we have no value, the reason stands in its place."""
-    caption = "Every claim and its verdict; for a claim that is not testable the third column says why. The rules are in Table~\\ref{tab:rules}."
-    return longtable(
-        _claims(ledger)[["Claim", "Published", "Ours", "Verdict"]],
-        [0.28, 0.19, 0.33, 0.11],
-        caption,
-        "tab:claims",
+def claim_table(ledger: pd.DataFrame) -> str:
+    """Every claim and its verdict; without a value of ours the reason stands in its place."""
+    caption = (
+        "Every claim and its verdict; for a claim that is not testable the third column says why. "
+        r"The rules are in Table~\ref{tab:rules}."
     )
+    table = _claims(ledger)[["Claim", "Published", "Ours", "Verdict"]]
+    return longtable(table, [0.28, 0.19, 0.33, 0.11], caption, "tab:claims")
 
 
-def rule_table(ledger):
-    """Where the original makes each claim and what decides it; the rows of the table of tests have one rule and stand once."""
-    told = _claims(ledger)
-    told["Claim"] = told["Claim"].mask(
-        ledger["kind"] == "statistical", "The rows of the table of tests"
+def rule_table(ledger: pd.DataFrame) -> str:
+    """Place and rule of each claim; the tests of the published table share a rule and a row."""
+    caption = (
+        r"What decides each claim; Section~\ref{sec:claims} tells what was known "
+        "when the rules were written."
     )
-    caption = "What decides each claim; Section~\\ref{sec:claims} tells what was known when the rules were written."
-    return longtable(
-        told.drop_duplicates("Rule")[["Claim", "Where in the original", "Rule"]],
-        [0.3, 0.16, 0.47],
-        caption,
-        "tab:rules",
-    )
+    table = _claims(ledger)
+    table.loc[ledger["kind"] == "statistical", "Claim"] = "The rows of the table of tests"
+    table = table.drop_duplicates("Rule")[["Claim", "Where in the original", "Rule"]]
+    return longtable(table, [0.3, 0.16, 0.47], caption, "tab:rules")
 
 
-def differences(ledger):
-    """What did not come out as a list: first the claims that were tested, with our value, then those not testable, with the reason."""
-    told = _claims(ledger)
-    differ, untested = (
-        told[ledger["verdict"].isin(verdicts)]
-        for verdicts in (["partly", "not reproduced", "undecided"], ["not testable"])
-    )
-    items = [
-        rf"\item \textbf{{{row.Verdict}}}: {row.Claim}. Ours: {row.Ours}."
-        for row in differ.itertuples()
-    ]
-    items += [
-        rf"\item \textbf{{{row.Verdict}}}: {row.Claim} ({row.reason})."
-        for row in untested.itertuples()
-    ]
-    return (
-        "\n".join([r"\begin{itemize}", *items, r"\end{itemize}"])
-        if items
-        else "Every claim was reproduced."
-    )
+def differences(ledger: pd.DataFrame) -> str:
+    """A list of what was not reproduced: claims that were tested, then those not testable."""
+    tested, untested = [], []
+    for row in _claims(ledger).itertuples():
+        if row.Verdict == "not testable":
+            untested.append(rf"\item \textbf{{{row.Verdict}}}: {row.Claim} ({row.reason}).")
+        elif row.Verdict != "reproduced":
+            tested.append(rf"\item \textbf{{{row.Verdict}}}: {row.Claim}. Ours: {row.Ours}.")
+    if not tested + untested:
+        return "Every claim was reproduced."
+    return "\n".join([r"\begin{itemize}", *tested, *untested, r"\end{itemize}"])
 
 
 def _claims(ledger):
     """The ledger as LaTeX under the heads of the report."""
-    told = ledger.map(escape)
-    told["ours"] = told["ours"].where(ledger["ours"] != "", told["reason"])
-    heads = {
-        "wording": "Claim",
-        "where": "Where in the original",
-        "rule": "Rule",
-        "published": "Published",
-        "ours": "Ours",
-        "verdict": "Verdict",
-    }
-    return told.rename(columns=heads)
+    heads = {"wording": "Claim", "where": "Where in the original", "rule": "Rule"}
+    heads |= {"published": "Published", "ours": "Ours", "verdict": "Verdict"}
+    table = ledger.map(_latex).rename(columns=heads)
+    table["Ours"] = table["Ours"].where(table["Ours"] != "", table["reason"])
+    return table
 
 
-def disagreement_table(disagreements):
+def disagreement_table(disagreements: pd.DataFrame) -> str:
     """Text against released code, what is done here, and what that was measured to change."""
-    told = disagreements[["id", "text", "code", "ours", "consequence"]].map(escape)
-    told.columns = ["Point", "The text", "The released code", "Here", "Measured consequence"]
-    caption = "Where the paper's text differs from the released code or is silent, and what that was measured to change."
-    return longtable(told, [0.12, 0.15, 0.2, 0.18, 0.23], caption, "tab:disagreements")
-
-
-def loss_table(both):
-    """The gates under either loss, a row per metric and k; `both` has a column per pair ("text_<loss>", λ)."""
-    told = both.map(escape)
-    told.columns = [
-        rf"$\lambda_{{\mathrm{{IC}}}}={weight:g}$, {text.removeprefix('text_')}"
-        for text, weight in both.columns
-    ]
-    told = told[sorted(told.columns)].reset_index()
-    metrics = told.pop("metric").map(escape)
-    told.insert(0, "Metric", metrics.mask(metrics.duplicated(), ""))
-    told.insert(1, "$k$", told.pop("k").map("{:g}".format))
-    return tabular(told, "l r l l l l", list(metrics))
-
-
-def effect_table(effects):
-    """How large the difference is at each test, how many seeds an adversary must remove; "open" where a run is lacking. A is exp, B is linear."""
-    told = pd.DataFrame(
-        {
-            r"$\lambda_{\mathrm{IC}}$": effects["lambda_ic"].map("{:g}".format),
-            "$k$": effects["k"].map("{:g}".format),
-        }
+    caption = (
+        "Where the paper's text differs from the released code or is silent, "
+        "and what that was measured to change."
     )
-    told["Metric"] = effects["metric"].map(escape)
-    told["ratio $B/A$"] = [
-        "{:.2f} [{:.2f}, {:.2f}]".format(*row)
-        for row in effects[["ratio", "ratio_low", "ratio_high"]].values
-    ]
-    told["difference $B-A$"] = effects["hodges_lehmann"].map("${:.3f}$".format)
-    told["rank-biserial"] = effects["rank_biserial"].map("${:.2f}$".format)
-    told["seeds to lose"] = effects["seeds_to_lose"].astype(str)
-    told.iloc[effects["note"].ne("").to_numpy(), 3:] = "open"
-    return tabular(told, "l l l l r r r", list(effects["lambda_ic"]))
+    table = disagreements[["id", "text", "code", "ours", "consequence"]].map(_latex)
+    table.columns = ["Point", "The text", "The released code", "Here", "Measured consequence"]
+    return longtable(table, [0.12, 0.15, 0.2, 0.18, 0.23], caption, "tab:disagreements")
 
 
-def setting_numbers(spec):
-    """setting_<name> → value: what the report says of a run, its system and start, the models, the grid of the reference and the balanced loss."""
+def loss_table(both: pd.DataFrame) -> str:
+    """The gates under either loss, a row per metric and k; columns are pairs (text_<loss>, λ)."""
+    metrics = both.index.get_level_values("metric").map(escape)
+    table = pd.DataFrame({"Metric": metrics})
+    table = table.mask(table.duplicated(), "")
+    table["$k$"] = both.index.get_level_values("k").map("{:g}".format)
+    for text, weight in sorted(both.columns, key=lambda column: (column[1], column[0])):
+        head = rf"{LAMBDA[:-1]}={weight:g}$, {text.removeprefix('text_')}"
+        table[head] = both[text, weight].map(escape).to_numpy()
+    return tabular(table, "l r l l l l", list(metrics))
+
+
+def effect_table(effects: pd.DataFrame) -> str:
+    """Size of the difference at each test and the seeds an adversary must remove; "open" where
+    runs are missing. A is exp, B is linear."""
+    table = pd.DataFrame()
+    table[LAMBDA] = effects["lambda_ic"].map("{:g}".format)
+    table["$k$"] = effects["k"].map("{:g}".format)
+    table["Metric"] = effects["metric"].map(escape)
+    ratios = effects[["ratio", "ratio_low", "ratio_high"]].to_numpy()
+    table["ratio $B/A$"] = [f"{ratio:.2f} [{low:.2f}, {high:.2f}]" for ratio, low, high in ratios]
+    table["difference $B-A$"] = effects["hodges_lehmann"].map("${:.3f}$".format)
+    table["rank-biserial"] = effects["rank_biserial"].map("${:.2f}$".format)
+    table["seeds to lose"] = effects["seeds_to_lose"].astype(str)
+    table.loc[effects["note"] != "", table.columns[3:]] = "open"
+    return tabular(table, "l l l l r r r", list(effects["lambda_ic"]))
+
+
+def setting_numbers(spec: RunSpec) -> dict[str, Any]:
+    """setting_<name> → value: what the report says of a run, its system, the models, the loss."""
     system, network = spec.system_object, MODELS["baseline"]()
-    told = {
-        "updates": spec.steps,
-        "points": spec.points,
-        "horizon": spec.horizon,
-        "rate": spec.lr,
-        "physics_weight": spec.lambda_phys,
-    }
-    told |= {"g": system.g, "m": system.m, "length": system.L0, "floor": system.floor}
-    told |= {
-        f"{name}_start": value for name, value in zip(system.components, spec.initial_position)
-    }
-    told |= {
-        f"{name}_parameters": kind().size(len(system.components)) for name, kind in MODELS.items()
-    }
-    told |= {
-        "grid": len(spec.reference.t),
-        "decay": LOSSES["balanced"].decay,
-        "layers": network.depth,
-        "width": network.hidden,
-    }
-    told["bands"] = " and ".join(
-        f"{count} from {low:g} to {high:g} rad/s" for low, high, count in spec.trunk.bands
-    )
-    return {f"setting_{name}": value for name, value in told.items()}
+    bands = [f"{count} from {low:g} to {high:g} rad/s" for low, high, count in spec.trunk.bands]
+    values = {"updates": spec.steps, "points": spec.points, "rate": spec.lr}
+    values |= {"horizon": spec.horizon, "grid": len(spec.reference.t), "bands": " and ".join(bands)}
+    values |= {"g": system.g, "m": system.m, "length": system.L0, "floor": system.floor}
+    values |= {"layers": network.depth, "width": network.hidden, "decay": LOSSES["balanced"].decay}
+    for name, start in zip(system.components, spec.initial_position, strict=True):
+        values[f"{name}_start"] = start
+    for name, model in MODELS.items():
+        values[f"{name}_parameters"] = model().size(len(system.components))
+    return {f"setting_{name}": value for name, value in values.items()}
