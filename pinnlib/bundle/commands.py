@@ -1,0 +1,104 @@
+"""What the verbs of the command line do."""
+
+import os
+import sys
+from argparse import Namespace
+from collections import Counter
+
+from pinnlib.bundle import pipeline
+from pinnlib.bundle.comparison import compare_with_committed
+from pinnlib.bundle.pdf import build_pdf
+from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
+from pinnlib.registry import UserError
+from pinnlib.runs.audit import VERDICTS, audit
+from pinnlib.runs.provenance import fingerprint, kinds, machine
+from pinnlib.runs.store import Store
+from pinnlib.runs.studies import STUDIES
+from pinnlib.runs.sweep import missing, sweep
+from pinnlib.runs.table import export, mixed_versions, specs_of
+from pinnlib.runs.timing import TimeEstimate
+
+
+def run(options: Namespace) -> int:
+    """Carry out `options.verb` and return the exit code; a user's error is one line and code 2."""
+    verbs = {"reproduce": reproduce, "sweep": train_missing, "audit": audit_records}
+    try:
+        return verbs[options.verb](options)
+    except (UserError, ValueError) as error:
+        print(f"run_all.sh: {str(error).replace(f'{ROOT}/', '')}", file=sys.stderr)
+        return 2
+
+
+def reproduce(options: Namespace) -> int:
+    """Run the notebooks, build the PDF and print a summary."""
+    in_repository = options.profile == "paper" and not options.fresh and not options.output
+    steps = pipeline.plan(
+        options.profile,
+        options.only,
+        options.fresh,
+        options.study,
+        output=str(options.output) if options.output else None,
+        workers=options.workers,
+        scheduler=options.scheduler,
+    )
+    executions = pipeline.execute(steps, options.profile)
+    if options.save:
+        if not options.only:
+            executions += pipeline.execute([(NOTEBOOKS / "explorer.ipynb", {})])
+        pipeline.save_back(executions)
+    pdf = "not asked for" if options.no_pdf else build_pdf(options.profile, not in_repository)
+    print(pipeline.summary(executions, pdf))
+    if in_repository:
+        print(compare_with_committed(ROOT))
+    return 0
+
+
+def train_missing(options: Namespace) -> int:
+    """Train what is not on record; 1 if a run failed."""
+    needed = {}
+    for study in options.study or STUDIES:
+        specs = specs_of(study)
+        if options.model:
+            specs = [spec for spec in specs if spec.model in options.model]
+        needed[study] = specs
+    specs = list(dict.fromkeys(spec for part in needed.values() for spec in part))
+    records = Store(options.records).load()
+    todo = missing(specs, records, options.older)
+    remote = bool(options.scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS"))
+    estimate = TimeEstimate(records).told(todo, options.workers, remote)
+    total = f"{len(todo)} of {len(specs)} distinct runs to train: {estimate}"
+    if options.dry_run:
+        print(f"{'study':<14} missing of needed")
+        for study, part in needed.items():
+            if part:
+                absent = len(missing(part, records, options.older))
+                print(f"{study:<14} {absent:7d} of {len(part):6d}   {STUDIES[study].title}")
+        print(f"{total} (a run that several studies need counts once)")
+        return 0
+    print(total, flush=True)
+    done = sweep(specs, options.records, options.workers, options.scheduler, options.older)
+    print(done)
+    own = options.records.resolve() != RECORDS.resolve()
+    table = export(options.records, options.records / "runs.csv" if own else RUNS_CSV)
+    warning = mixed_versions(table)
+    if warning:
+        print(warning)
+    return int(any(record["status"] == "failed" for record in done.records.values()))
+
+
+def audit_records(options: Namespace) -> int:
+    """Retrain some records and print the verdicts; 1 if one of them is a mismatch."""
+    table = audit(options.sample, options.model, options.seed, options.records, options.here)
+    records = Store(options.records).load().values()
+    origins = Counter(record["made"]["fingerprint"] for record in records)
+    for origin, count in origins.most_common():
+        kind = kinds().get(origin, "an unknown kind of machine")
+        print(f"{count} of {len(records)} records were made on {kind} ({origin})")
+    print(f"This machine is {machine()} ({fingerprint()}).")
+    print(table.to_string(index=False))
+    counts = table["verdict"].value_counts()
+    for verdict in counts.index:
+        print(f"{verdict}: {VERDICTS[verdict]}")
+    totals = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    print(f"{len(table)} records retrained (recorded and retrained: rel_l2_u): {totals}")
+    return int("MISMATCH" in counts)
