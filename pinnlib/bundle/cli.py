@@ -91,8 +91,9 @@ def add_reproduce_options(parser: argparse.ArgumentParser) -> None:
         "(default: the repository itself, build/smoke or build/fresh)"
     )
     add("--output", type=folder, metavar="FOLDER", help=text)
-    number = {"type": lambda text: text.zfill(2), "choices": NUMBERS, "metavar": "NN"}
-    add("--only", action="append", default=[], help="only this notebook; repeatable", **number)
+    text = "only this notebook; may be repeated"
+    only = add("--only", action="append", choices=NUMBERS, default=[], metavar="NN", help=text)
+    only.type = lambda number: number.zfill(2)  # 3 is 03
     add_training_options(parser)
     add("--no-pdf", action="store_true", help="do not build the PDF")
     add("--save", action="store_true", help="write the executed notebooks back to notebooks/")

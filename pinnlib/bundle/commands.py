@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections import Counter
 
 from pinnlib.bundle import pipeline
-from pinnlib.bundle.comparison import compare_with_committed
+from pinnlib.bundle.committed import compare_with_committed
 from pinnlib.bundle.pdf import build_pdf
 from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
 from pinnlib.registry import UserError

@@ -16,7 +16,8 @@ TEMPLATE = """{% extends 'index.html.j2' %}
 {% block html_head_css %}
 <style>
 .highlight pre { white-space: pre-wrap; overflow-wrap: anywhere; }
-math { font-family: "Latin Modern Math", "STIX Two Math", "Cambria Math", math; }
+math { font-family: "Latin Modern Math", "STIX Two Math", "Cambria Math",
+       "DejaVu Math TeX Gyre", math; }
 </style>
 {% endblock %}
 """

@@ -25,7 +25,7 @@ def compare_with_committed(root: Path) -> str:
         if difference:
             differing.append(f"{name} ({difference})")
     if not differing:
-        return f"{len(paths)} tables agree with the committed ones (relative {TOLERANCE:.0e})"
+        return f"{len(paths)} tables agree with the committed ones (relative {TOLERANCE:g})"
     count = f"{len(differing)} of {len(paths)} tables differ from the committed ones"
     return f"{count}: {', '.join(differing)}"
 
