@@ -73,7 +73,7 @@ setup() {
 }
 
 # Debian packages that hold the programs $1 (one of them suffices), for $2: root installs them, others read the command.
-packages() {
+install_packages() {
   local programs=$1 purpose=$2 program
   shift 2
   for program in $programs; do
@@ -90,9 +90,9 @@ packages() {
   fi
 }
 
-latex() { packages latexmk "the PDF" latexmk texlive-latex-extra texlive-fonts-recommended; }
+install_latex() { install_packages latexmk "the PDF" latexmk texlive-latex-extra texlive-fonts-recommended; }
 
-chromium() { packages "chromium chromium-browser google-chrome" "the tests in a browser" chromium; }
+install_chromium() { install_packages "chromium chromium-browser google-chrome" "the tests in a browser" chromium; }
 
 case "${1:-}" in
   -h | --help | help) help; exit ;;
@@ -105,7 +105,7 @@ case "$verb" in
       shift
       set -- -m "not notebook and not browser and not cluster and not environment and not slow" "$@"
     else
-      latex; chromium
+      install_latex; install_chromium
     fi
     exec python -m pytest "$@" ;;
   bench) shift; setup; exec python tests/bench.py "$@" ;;
@@ -118,7 +118,7 @@ case "$verb" in
     setup
     case " $* " in
       *" --no-pdf "* | *" --output"* | *" --fresh "* | *smoke* | *" --help "* | *" -h "*) ;; # no PDF
-      *) latex ;;
+      *) install_latex ;;
     esac
     exec python -m pinnlib reproduce "$@" ;;
   *) echo "run_all.sh: unknown verb '$verb'; ./run_all.sh --help lists them" >&2; exit 2 ;;

@@ -3,8 +3,9 @@
 import json
 import subprocess
 import sys
-from types import SimpleNamespace
 
+import IPython
+import IPython.display
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
@@ -78,10 +79,8 @@ def test_the_manifest_names_what_was_read_and_written(tmp_path):
 def test_a_figure_is_shown_in_a_notebook_and_closed(tmp_path, monkeypatch):
     figure, _ = plt.subplots()
     shown = []
-    ipython = SimpleNamespace(
-        get_ipython=lambda: "a shell", display=SimpleNamespace(display=shown.append)
-    )
-    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setattr(IPython, "get_ipython", lambda: "a shell")
+    monkeypatch.setattr(IPython.display, "display", shown.append)
     Output("01_a", {}, tmp_path).figure(figure, "a/b.c")
     assert shown == [figure]
     assert not plt.fignum_exists(figure.number)
