@@ -148,32 +148,18 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def check_reproduce(options: argparse.Namespace) -> None:
     trains = options.fresh or options.profile == "smoke"
-    check_training_options(options, trains)
-    check_output(options)
-    if trains:
-        check_only(options)
+    for name in ("workers", "scheduler"):
+        if getattr(options, name) is not None and not trains:
+            options.error(f"argument --{name}: only with --fresh, --profile smoke or sweep")
+    if options.output and ROOT.is_relative_to((ROOT / options.output).resolve()):
+        options.error(f"argument --output: {str(options.output)!r} holds the repository itself")
     if options.fresh and options.profile == "smoke":
         options.error("argument --fresh: not with --profile smoke, which trains its own tiny runs")
+    if trains:
+        check_only(options)
     check_study(options, trains)
     if options.save and (trains or options.output or options.study):
         options.error("argument --save: only with the repository's own records and all studies")
-
-
-def check_training_options(options: argparse.Namespace, trains: bool) -> None:
-    for name in ("workers", "scheduler"):
-        if getattr(options, name) is not None and not trains:
-            options.error(
-                f"argument --{name}: nothing is trained here; "
-                "use it with --fresh, --profile smoke or ./run_all.sh sweep"
-            )
-
-
-def check_output(options: argparse.Namespace) -> None:
-    if options.output and ROOT.is_relative_to((ROOT / options.output).resolve()):
-        options.error(
-            f"argument --output: {str(options.output)!r} holds the repository itself; "
-            "name a folder such as build/mine"
-        )
 
 
 def check_only(options: argparse.Namespace) -> None:
@@ -183,18 +169,14 @@ def check_only(options: argparse.Namespace) -> None:
     default = "build/smoke" if options.profile == "smoke" else "build/fresh"
     records = Path(options.output or default, "data", "records")
     if readers and "02" not in numbers and not any((ROOT / records).glob("*.jsonl")):
-        options.error(
-            f"argument --only: there are no records in {records} for {readers} to read: "
-            "add --only 02, which trains them"
-        )
+        problem = f"there are no records in {records} for {readers} to read"
+        options.error(f"argument --only: {problem}: add --only 02, which trains them")
 
 
 def check_study(options: argparse.Namespace, trains: bool) -> None:
     if options.study not in (None, "table") and not trains:
-        options.error(
-            f"argument --study: {options.study!r} needs --fresh or --profile smoke, since all "
-            "studies of the records are shown together; without them it may be table"
-        )
+        problem = f"{options.study!r} needs --fresh or --profile smoke; without them, only table"
+        options.error(f"argument --study: {problem}")
     if options.study and options.only:
         options.error("argument --study: not with --only: it chooses the notebooks itself")
 

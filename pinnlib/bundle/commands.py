@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections import Counter
 
 from pinnlib.bundle import pipeline
+from pinnlib.bundle.cli import MODELS
 from pinnlib.bundle.committed import compare_with_committed
 from pinnlib.bundle.pdf import build_pdf
 from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
@@ -31,22 +32,18 @@ def run(options: Namespace) -> int:
 
 def reproduce(options: Namespace) -> int:
     """Run the notebooks, build the PDF and print a summary."""
-    in_repository = options.profile == "paper" and not options.fresh and not options.output
-    steps = pipeline.plan(
-        options.profile,
-        options.only,
-        options.fresh,
-        options.study,
-        output=str(options.output) if options.output else None,
-        workers=options.workers,
-        scheduler=options.scheduler,
-    )
-    executions = pipeline.execute(steps, options.profile)
+    profile = "fresh" if options.fresh else options.profile
+    in_repository = profile == "paper" and not options.output
+    changes = {"workers": options.workers, "scheduler": options.scheduler}
+    if options.output:
+        changes["output"] = str(options.output)
+    steps = pipeline.plan(profile, options.only, options.study, **changes)
+    executions = pipeline.execute(steps, profile)
     if options.save:
-        if not options.only:
-            executions += pipeline.execute([(NOTEBOOKS / "explorer.ipynb", {})])
         pipeline.save_back(executions)
-    pdf = "not asked for" if options.no_pdf else build_pdf(options.profile, not in_repository)
+        if not options.only:
+            pipeline.save_back(pipeline.execute([(NOTEBOOKS / "explorer.ipynb", {})]))
+    pdf = "not asked for" if options.no_pdf else build_pdf(profile, not in_repository)
     print(pipeline.summary(executions, pdf))
     if in_repository:
         print(compare_with_committed(ROOT))
@@ -55,12 +52,10 @@ def reproduce(options: Namespace) -> int:
 
 def train_missing(options: Namespace) -> int:
     """Train what is not on record; 1 if a run failed."""
+    models = options.model or MODELS
     needed = {}
     for study in options.study or STUDIES:
-        specs = specs_of(study)
-        if options.model:
-            specs = [spec for spec in specs if spec.model in options.model]
-        needed[study] = specs
+        needed[study] = [spec for spec in specs_of(study) if spec.model in models]
     specs = list(dict.fromkeys(spec for part in needed.values() for spec in part))
     records = Store(options.records).load()
     todo = missing(specs, records, options.older)

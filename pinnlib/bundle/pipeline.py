@@ -7,7 +7,7 @@ import ast
 import json
 import os
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,10 @@ Step = tuple[Path, Parameters]  # a notebook and what is injected into it
 # Profile → parameters of every notebook that has them.
 PROFILES: dict[str, Parameters] = {
     "paper": {"output": ""},  # the committed folders; a notebook's own default is build/lab
+    "fresh": {"output": "build/fresh", "train_missing": True},
     "smoke": {"output": "build/smoke", "train_missing": True, "seeds": 2, "steps": 20}
     | {"network_k": [20], "rounds": 1, "evaluations": 2},
 }
-FRESH = {"output": "build/fresh", "train_missing": True}
 JUPYTER_KERNEL_OPTIONS = [
     "--log-level=50",
     "--IPKernelApp.capture_fd_output=False",  # progress bars go to its stderr, which is ours
@@ -69,10 +69,8 @@ class Execution:
 
 def numbered(only: Collection[str] = ()) -> list[Path]:
     """The numbered notebooks, in order; `only` picks some by number."""
-    found = {path.name[:2]: path for path in sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))}
-    for number in only:
-        validate("only", number, number in found, f"one of {', '.join(found)}")
-    return [path for number, path in found.items() if not only or number in only]
+    paths = sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
+    return [path for path in paths if not only or path.name[:2] in only]
 
 
 def default_parameters(notebook: Path) -> Parameters:
@@ -81,22 +79,22 @@ def default_parameters(notebook: Path) -> Parameters:
     return {name: ast.literal_eval(found["default"]) for name, found in inspected.items()}
 
 
-def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
-    """Refuse a name that the notebook does not have, or a value of another type."""
-    defaults = default_parameters(notebook)
-    allowed = f"a parameter of {notebook.stem}, which has {', '.join(defaults)}"
-    for name, value in given.items():
-        validate(name, value, name in defaults, allowed)
-        default = defaults[name]
-        types = (int, float) if type(default) is float else (type(default),)
-        ok = default is None or type(value) in types
-        validate(name, value, ok, f"of the type of its default {default!r} in {notebook.stem}")
+def own_parameters(notebook: Path, given: Parameters) -> Parameters:
+    """Those of the given parameters that the notebook has, of the type of their default."""
+    own = {}
+    for name, default in default_parameters(notebook).items():
+        if name in given:
+            types = (int, float) if type(default) is float else (type(default),)
+            ok = default is None or type(given[name]) in types
+            allowed = f"of the type of its default {default!r} in {notebook.stem}"
+            validate(name, given[name], ok, allowed)
+            own[name] = given[name]
+    return own
 
 
 def plan(
     profile: str = "paper",
     only: Collection[str] = (),
-    fresh: bool = False,
     study: str | None = None,
     **options: Any,
 ) -> list[Step]:
@@ -104,23 +102,18 @@ def plan(
 
     An option that is not None must be a parameter of at least one of the notebooks.
     """
-    validate("profile", profile, profile in PROFILES, f"one of {', '.join(PROFILES)}")
-    shared = PROFILES[profile] | (FRESH if fresh else {})
+    shared = PROFILES[profile]
     requested = {name: value for name, value in options.items() if value is not None}
     if study:
         only = ["03"]  # the committed records have all studies: show the statistics only
         if shared.get("train_missing"):
             only = ["02", "03"]
             requested["studies"] = [study]
-    steps = []
-    for notebook in numbered(only):
-        defaults = default_parameters(notebook)
-        given = {name: v for name, v in (shared | requested).items() if name in defaults}
-        check_parameters(notebook, given)
-        steps.append((notebook, given))
-    names = ", ".join(notebook.stem for notebook, _ in steps)
+    notebooks = numbered(only)
+    steps = [(notebook, own_parameters(notebook, shared | requested)) for notebook in notebooks]
+    names = ", ".join(notebook.stem for notebook in notebooks)
     for name, value in requested.items():
-        used = any(name in given for _, given in steps)
+        used = any(name in own for _, own in steps)
         validate(name, value, used, f"a parameter of one of {names}")
     return steps
 
@@ -132,10 +125,10 @@ def execute(steps: Sequence[Step], profile: str = "paper") -> list[Execution]:
     for number, (notebook, parameters) in enumerate(steps, 1):
         folder = ROOT / (parameters.get("output") or f"build/{profile}") / "notebooks"
         folder.mkdir(parents=True, exist_ok=True)
+        executed = folder / notebook.name
         settings = ", ".join(f"{name}={value}" for name, value in parameters.items() if value != "")
         print(f"[{number}/{len(steps)}] {notebook.stem}  {settings}".rstrip(), flush=True)
         began = time.monotonic()
-        executed = folder / notebook.name
         _execute_one(notebook, executed, parameters)
         executed.with_suffix(".html").write_text(page(executed), encoding="utf-8")
         seconds = time.monotonic() - began
@@ -232,15 +225,13 @@ COMPARED = {
 def published_comparison(executions: Sequence[Execution]) -> str:
     for execution in executions:
         if execution.notebook.stem == "03_statistics":
-            tables = [
-                pd.read_csv(execution.data / f"statistics_beside_published{suffix}.csv")
-                for suffix in ("", "_as_written")
-            ]
+            beside = pd.read_csv(execution.data / "statistics_beside_published.csv")
+            as_written = pd.read_csv(execution.data / "statistics_beside_published_as_written.csv")
             tiny = "steps" in execution.parameters
             own_records = execution.data != ROOT / "data" and any(
                 (execution.data / "records").glob("*.jsonl")
             )
-            return published_comparison_text(*tables, tiny, own_records)
+            return published_comparison_text(beside, as_written, tiny, own_records)
     return ""
 
 
