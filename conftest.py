@@ -10,17 +10,22 @@ os.environ.setdefault(HEADLESS, "quiet")  # no progress bars in what nbval compa
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONGEST = (
-    "tests/test_notebooks.py",
+    "tests/test_pipeline.py",
     "notebooks/06_gate_study.ipynb",
     "notebooks/05_gradient_scaling.ipynb",
     "tests/test_browser.py",
     "tests/test_sweep.py",
+    "tests/test_setup.py",
+    "tests/test_bench.py",
 )
 
 
 def place(item: pytest.Item) -> int:
+    """Files that take long come first, then the other notebooks, then the other tests."""
     file = item.nodeid.partition("::")[0]
-    return LONGEST.index(file) if file in LONGEST else len(LONGEST)
+    if file in LONGEST:
+        return LONGEST.index(file)
+    return len(LONGEST) + (item.path.suffix != ".ipynb")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
