@@ -167,3 +167,25 @@ def test_an_interrupted_verb_returns_130(monkeypatch, capsys):
     monkeypatch.setattr(commands, "run", stop)
     assert cli.main(["sweep"]) == 130
     assert "the same command goes on from here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "line, in_repository, builds_pdf",
+    [
+        ("reproduce", True, True),
+        ("reproduce --no-pdf", True, False),
+        ("reproduce --output build/mine", False, False),
+        ("reproduce --fresh", False, False),
+        ("reproduce --profile smoke", False, False),
+    ],
+)
+def test_only_results_in_the_repository_make_the_pdf(
+    line, in_repository, builds_pdf, monkeypatch, capsys
+):
+    monkeypatch.setattr(pipeline, "execute", lambda steps, profile: [])
+    monkeypatch.setattr(commands, "build_pdf", lambda: "built")
+    monkeypatch.setattr(commands, "compare_with_committed", lambda root: "compared")
+    assert commands.run(cli.parse(line.split())) == 0
+    printed = capsys.readouterr().out
+    assert ("PDF: built" in printed) == builds_pdf
+    assert ("compared" in printed) == in_repository

@@ -18,14 +18,9 @@ needs_latex = pytest.mark.skipif(
 )
 
 
-def test_only_the_results_in_the_repository_make_the_paper():
-    assert pdf.build_pdf("smoke", False).startswith("none")
-    assert pdf.build_pdf("paper", True).startswith("none")
-
-
 def test_without_latexmk_the_message_has_the_command(monkeypatch):
     monkeypatch.setattr(pdf.shutil, "which", lambda name: None)
-    message = pdf.build_pdf("paper", False)
+    message = pdf.build_pdf()
     assert message.startswith("skipped")
     assert message.endswith(pdf.INSTALL)
 

@@ -114,7 +114,7 @@ def test_the_messages_of_notebooks_are_printed(tmp_path, good):
     manifest = {"written": {"out/a.csv": "1"}, "message": "what came out"}
     (folder / "01_good.json").write_text(json.dumps(manifest))
     execution = pipeline.Execution(good, tmp_path / "out" / "a.ipynb", {"output": "out"}, 1.5)
-    text = pipeline.summary([execution], "none")
+    text = pipeline.summary([execution])
     assert text.startswith("what came out\n")
     assert re.search(r"01_good +1\.5 s +1 files", text)
 

@@ -43,8 +43,9 @@ def reproduce(options: Namespace) -> int:
         pipeline.save_back(executions)
         if not options.only:
             pipeline.save_back(pipeline.execute([(NOTEBOOKS / "explorer.ipynb", {})]))
-    pdf = "not asked for" if options.no_pdf else build_pdf(profile, not in_repository)
-    print(pipeline.summary(executions, pdf))
+    build = in_repository and not options.no_pdf
+    print(pipeline.summary(executions))
+    print(f"PDF: {build_pdf() if build else 'not built'}")
     if in_repository:
         print(compare_with_committed(ROOT))
     return 0

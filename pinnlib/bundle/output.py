@@ -34,9 +34,7 @@ class Output:
     `message` is text that ./run_all.sh prints at its end.
     """
 
-    def __init__(
-        self, notebook: str, parameters: Mapping[str, Any], output: str | Path = LAB
-    ) -> None:
+    def __init__(self, notebook: str, parameters: dict[str, Any], output: str | Path = LAB) -> None:
         self.notebook = notebook
         self.parameters = {"output": str(output), **parameters}
         self.message = ""

@@ -83,20 +83,12 @@ def paper_manifest() -> Manifest:
     }
 
 
-def build_pdf(profile: str, elsewhere: bool) -> str:
-    """Build paper/main.pdf from the repository's tables and figures; returns what happened.
-
-    `elsewhere`: the results just made do not lie in the repository.
-    """
-    if profile != "paper" or elsewhere:
-        return "none: it is made from the results in the repository itself only"
+def build_pdf() -> str:
+    """Build paper/main.pdf from the repository's tables and figures; returns what happened."""
     if not (PAPER / "generated" / "macros.tex").exists():
         return "skipped: paper/generated is not there; notebook 07 makes it"
     if shutil.which("latexmk") is None:
-        return (
-            "skipped: latexmk is missing; everything else is finished. "
-            f"On Debian or Ubuntu: sudo {INSTALL}"
-        )
+        return f"skipped: latexmk is missing. On Debian or Ubuntu: sudo {INSTALL}"
     pdf, log = compile_pdf()
     shutil.copyfile(pdf, PAPER / "main.pdf")
     save_manifest(paper_manifest(), ROOT / "data" / "provenance" / f"{staleness.PAPER}.json")

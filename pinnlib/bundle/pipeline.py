@@ -188,7 +188,7 @@ def save_back(executions: Sequence[Execution]) -> None:
             nbformat.write(book, temporary)
 
 
-def summary(executions: Sequence[Execution], pdf: str) -> str:
+def summary(executions: Sequence[Execution]) -> str:
     """Messages of the notebooks, what was made, where, and how long it took."""
     messages = [published_comparison(executions)]
     lines = []
@@ -202,7 +202,7 @@ def summary(executions: Sequence[Execution], pdf: str) -> str:
         )
     total = sum(execution.seconds for execution in executions)
     messages = [message for message in messages if message]
-    return "\n".join([*messages, *lines, f"PDF: {pdf}", f"total {total:.0f} s"])
+    return "\n".join([*messages, *lines, f"total {total:.0f} s"])
 
 
 # To be moved to report/published.py: notebook 03 sets `out.message` to this text.
