@@ -72,10 +72,7 @@ class Output:
             self._read[relative(path)] = digest(path)
 
     def figure(self, figure: Figure, name: str) -> None:
-        """Save figures/<name>.png and .pdf, and show a figure of pyplot in a notebook.
-
-        The same figure gives the same bytes.
-        """
+        """Save figures/<name>.png and .pdf; a notebook shows a figure of pyplot at once."""
         source = f"notebooks/{self.notebook}.ipynb"
         path = self.root / "figures" / name
         with self._writing(path.with_name(f"{path.name}.png")) as png:
@@ -93,10 +90,7 @@ class Output:
             frame.to_csv(path, **options)
 
     def numbers(self, values: Mapping[str, Any]) -> None:
-        """Save data/numbers/<notebook>.json, the values that the paper quotes.
-
-        A value that is not known is saved as "open".
-        """
+        """Save data/numbers/<notebook>.json, the values that the paper quotes ("open": unknown)."""
         plain = {name: _plain(value) for name, value in values.items()}
         text = json.dumps(plain, indent=1, sort_keys=True)
         with self._writing(self.data / "numbers" / f"{self.notebook}.json") as path:
@@ -113,10 +107,7 @@ class Output:
         self.wrote(path)
 
     def close(self) -> list[str]:
-        """Write data/provenance/<notebook>.json, close all figures and return the files written.
-
-        They are named from the output folder, so that a notebook prints the same in any folder.
-        """
+        """Write the manifest, close all figures and return the files written, from `root`."""
         plt.close("all")
         manifest = {"notebook": self.notebook, "parameters": self.parameters, "commit": commit()}
         manifest["code"] = _code(NOTEBOOKS / f"{self.notebook}.ipynb")

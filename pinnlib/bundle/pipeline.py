@@ -98,10 +98,7 @@ def plan(
     study: str | None = None,
     **options: Any,
 ) -> list[Step]:
-    """The steps of a call of ./run_all.sh, checked.
-
-    An option that is not None must be a parameter of at least one of the notebooks.
-    """
+    """The steps of a call of ./run_all.sh; some notebook must have each option that is not None."""
     shared = PROFILES[profile]
     requested = {name: value for name, value in options.items() if value is not None}
     if study:
@@ -160,10 +157,7 @@ def _execute_one(notebook: Path, executed: Path, parameters: Parameters) -> None
 
 
 def save_back(executions: Sequence[Execution]) -> None:
-    """Replace the committed notebooks by their executions, without what varies between runs.
-
-    The cell that names the output folder is removed, and the cells are numbered without it.
-    """
+    """Replace the committed notebooks by their executions, without the injected cell."""
     for execution in executions:
         if not execution.parameters.items() <= PROFILES["paper"].items():
             raise PipelineError(f"{execution.notebook.stem}: other parameters than its own")

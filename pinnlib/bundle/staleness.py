@@ -16,10 +16,7 @@ Manifest = dict[str, Any]  # the parts code, read and written map a file name to
 
 
 def digest(path: Path) -> str:
-    """Short content hash of a file, of a notebook's code, or of the visible files of a folder.
-
-    The outputs of a notebook do not count: they are not inputs of anything.
-    """
+    """Short content hash of a file, of a notebook's code, or of the visible files of a folder."""
     if not path.exists():
         return "absent"
     if path.is_dir():
@@ -53,10 +50,7 @@ def stale_reasons(manifest: Manifest) -> list[str]:
 
 
 def status(folder: Path, notebooks: Path) -> dict[str, list[str]]:
-    """Name → why it is out of date, for every numbered notebook and the paper, in order.
-
-    `folder` has the manifests. An empty list means: current.
-    """
+    """Notebook (or paper) → why it is out of date; `folder` has the manifests."""
     names = [path.stem for path in sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))]
     if (notebooks.parent / "paper" / "main.tex").exists():
         names.append(PAPER)
