@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The one door to this project: builds its own environment, then does what it is asked.
+# The command of this project: builds its own environment, then runs a verb.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -21,13 +21,15 @@ usage: ./run_all.sh [verb] [options]
   status                    which outputs are older than what they were made from, and why
   sweep [--help]            train the runs that are not on record yet
   audit [--help]            retrain a random sample of the records and compare
-  test [pytest options]     run the tests
+  test [pytest options]     run all tests (at most 10 minutes)
+  test --fast [options]     unit tests only: no notebook, browser, cluster or environment (at most 90 seconds)
   bench [--quick]           measure the engine against the plain oracle; writes data/benchmark.json
   lab [jupyter options]     open JupyterLab at the quickstart (as root too: containers); the explorer is beside it
   --help                    this text
 
 The environment is .venv, built from the pins in environment.yml and rebuilt when they change.
 An active conda environment of the name given there is used as it is.
+As root with apt-get, LaTeX (for the PDF) and Chromium (for the tests) are installed if they are missing.
 TEXT
 }
 
@@ -70,18 +72,54 @@ setup() {
   export PATH VIRTUAL_ENV=$PWD/.venv
 }
 
+# Debian packages that hold the programs $1 (one of them suffices), for $2: root installs them, others read the command.
+install_packages() {
+  local programs=$1 purpose=$2 program
+  shift 2
+  for program in $programs; do
+    if command -v "$program" >/dev/null; then return; fi
+  done
+  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+    echo "Missing for $purpose; on Debian or Ubuntu: sudo apt-get install --no-install-recommends $*" >&2
+    return
+  fi
+  echo "Installing for $purpose (once): apt-get install --no-install-recommends $*" >&2
+  mkdir -p build
+  if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } >build/apt.log 2>&1 9>&-; then
+    echo "apt-get failed, see build/apt.log; going on without" >&2
+  fi
+}
+
+install_latex() { install_packages latexmk "the PDF" latexmk texlive-latex-extra texlive-fonts-recommended; }
+
+install_chromium() { install_packages "chromium chromium-browser google-chrome" "the tests in a browser" chromium; }
+
 case "${1:-}" in
   -h | --help | help) help; exit ;;
 esac
 verb=${1:-}
 case "$verb" in
-  test) shift; setup; exec python -m pytest "$@" ;;
+  test)
+    shift; setup
+    if [ "${1:-}" = --fast ]; then
+      shift
+      set -- -m "not notebook and not browser and not cluster and not environment and not slow" "$@"
+    else
+      install_latex; install_chromium
+    fi
+    exec python -m pytest "$@" ;;
   bench) shift; setup; exec python tests/bench.py "$@" ;;
   lab)
     shift; setup
     if [ "$(id -u)" = 0 ]; then set -- --allow-root "$@"; fi
     exec jupyter lab --LabApp.default_url=/lab/tree/notebooks/00_quickstart.ipynb "$@" ;;
   status | sweep | audit) setup; exec python -m pinnlib "$@" ;;
-  "" | -*) setup; exec python -m pinnlib reproduce "$@" ;;
+  "" | -*)
+    setup
+    case " $* " in
+      *" --no-pdf "* | *" --output"* | *" --fresh "* | *smoke* | *" --help "* | *" -h "*) ;; # no PDF
+      *) install_latex ;;
+    esac
+    exec python -m pinnlib reproduce "$@" ;;
   *) echo "run_all.sh: unknown verb '$verb'; ./run_all.sh --help lists them" >&2; exit 2 ;;
 esac

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from chromium import INSTALL, chromium
+from chromium import INSTALL, find_chromium
 from playwright.sync_api import expect, sync_playwright
 
 from pinnlib.explorer import Explorer
@@ -107,9 +107,9 @@ def _answers(address):
 
 @pytest.fixture(scope="module")
 def browser():
-    path = chromium()
+    path = find_chromium()
     if path is None:
-        pytest.skip(f"no Chromium here; on Debian or Ubuntu: sudo {' '.join(INSTALL)}")
+        pytest.skip(f"no Chromium here; on Debian or Ubuntu: sudo {INSTALL}")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]

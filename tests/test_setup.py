@@ -1,5 +1,6 @@
-"""Set-up: one list of pins, an environment that is built from it, kept while it is current and rebuilt when it changes."""
+"""Set-up: one list of pins, an environment built from it, system packages only by root."""
 
+import ast
 import fcntl
 import os
 import re
@@ -22,103 +23,209 @@ def test_every_dependency_is_pinned_once_and_installed_as_pinned():
     assert {name: metadata.version(name).split("+")[0] for name in pins} == pins
 
 
+def imported_packages(path):
+    """The top-level packages that a module imports, anywhere in its code."""
+    packages = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            packages |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            packages.add(node.module.split(".")[0])
+    return packages
+
+
 def test_the_library_imports_nothing_that_is_not_pinned():
-    pinned = {pip.split("==")[0] for pip in PIPS}
-    own = {path.stem: path.read_text() for path in (ROOT / "pinnlib").glob("*.py")}
-    imported = {
-        name for name in re.findall(r"^\s*(?:import|from) (\w+)", "\n".join(own.values()), re.M)
-    }
-    assert imported - set(sys.stdlib_module_names) - {"pinnlib", *own} <= pinned
+    allowed = {pip.split("==")[0] for pip in PIPS} | set(sys.stdlib_module_names) | {"pinnlib"}
+    paths = list((ROOT / "pinnlib").rglob("*.py"))
+    assert ROOT / "pinnlib" / "bundle" / "html.py" in paths
+    for path in paths:
+        assert imported_packages(path) <= allowed, path
 
 
-def test_ci_calls_the_tests_and_nothing_cleverer():
+def test_ci_calls_the_tests():
     assert "./run_all.sh test" in (ROOT / ".ci" / "run").read_text()
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
+# The environment
+
+
 @pytest.fixture
-def house(tmp_path):
-    """A house with the same door and one small dependency."""
-    shutil.copy(ROOT / "run_all.sh", tmp_path)
-    shutil.copytree(
-        ROOT / "pinnlib", tmp_path / "pinnlib", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    (tmp_path / "pyproject.toml").write_text("")
-    (tmp_path / "environment.yml").write_text(
+def project(tmp_path):
+    """A project with the same run_all.sh and one small dependency."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    shutil.copy(ROOT / "run_all.sh", folder)
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "pinnlib", folder / "pinnlib", ignore=ignored)
+    (folder / "pyproject.toml").write_text("")
+    (folder / "environment.yml").write_text(
         "name: other\ndependencies:\n  - pip\n  - pip:\n      - tqdm==4.67.1\n"
     )
-    return tmp_path
+    return folder
 
 
-def start(house, *arguments, **changes):
-    env = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in ("VIRTUAL_ENV", "CONDA_DEFAULT_ENV")
-    } | changes
-    return subprocess.Popen(
-        [house / "run_all.sh", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=env,
-        cwd="/",
-    )
+def start(project, *arguments, **changes):
+    env = os.environ | changes
+    for name in ("VIRTUAL_ENV", "CONDA_DEFAULT_ENV"):
+        if name not in changes:
+            env.pop(name, None)
+    command = [project / "run_all.sh", *arguments]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, **pipes, text=True, env=env, cwd="/")
 
 
-def call(house, *arguments, **changes):
-    process = start(house, *arguments, **changes)
+def call(project, *arguments, **changes):
+    process = start(project, *arguments, **changes)
     out, err = process.communicate()
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def test_the_environment_is_built_kept_and_rebuilt(house):
-    first = call(house, "status")
+def change_pin(project, version):
+    path = project / "environment.yml"
+    path.write_text(path.read_text().replace("4.67.1", version))
+
+
+@pytest.mark.environment
+def test_the_environment_is_built_kept_and_rebuilt(project):
+    first = call(project, "status")
     assert "Setting up .venv" in first.stderr
     assert "everything is current" in first.stdout
-    built = (house / ".venv" / "pyvenv.cfg").stat().st_mtime_ns
-    again = call(house, "status")
+    config = project / ".venv" / "pyvenv.cfg"
+    built = config.stat().st_mtime_ns
+    again = call(project, "status")
     assert "Setting up" not in again.stderr
-    assert (house / ".venv" / "pyvenv.cfg").stat().st_mtime_ns == built
-    (house / "environment.yml").write_text(
-        (house / "environment.yml").read_text().replace("4.67.1", "4.67.0")
-    )
-    with (house / ".venv.lock").open("w") as in_use:  # as a sweep holds it
+    assert config.stat().st_mtime_ns == built
+    change_pin(project, "4.67.0")
+    with (project / ".venv.lock").open("w") as in_use:  # as a sweep holds it
         fcntl.flock(in_use, fcntl.LOCK_SH)
-        waiting = start(house, "status")
+        waiting = start(project, "status")
         assert "Waiting" in waiting.stderr.readline()
-        assert (house / ".venv" / "pyvenv.cfg").stat().st_mtime_ns == built
-    told = waiting.communicate()[1]
-    assert "Setting up" in told
+        assert config.stat().st_mtime_ns == built
+    _, printed = waiting.communicate()
+    assert "Setting up" in printed
     assert waiting.returncode == 0
-    assert (house / ".venv" / "pyvenv.cfg").stat().st_mtime_ns != built
-    assert list((house / ".venv").glob("lib/python*/site-packages/tqdm-4.67.0.dist-info"))
+    assert config.stat().st_mtime_ns != built
+    assert list((project / ".venv").glob("lib/python*/site-packages/tqdm-4.67.0.dist-info"))
 
 
-def test_a_failed_installation_is_not_taken_for_an_environment(house):
-    (house / "environment.yml").write_text(
-        (house / "environment.yml").read_text().replace("4.67.1", "0.0.0.404")
-    )
-    for _ in range(2):
-        done = call(house, "status")
-        assert done.returncode != 0
-        assert "the installation failed" in done.stderr
+@pytest.mark.environment
+def test_a_failed_installation_is_not_taken_for_an_environment(project):
+    change_pin(project, "0.0.0.404")
+    done = call(project, "status")
+    assert done.returncode != 0
+    assert "the installation failed" in done.stderr
+    assert not (project / ".venv").exists()
 
 
-def test_an_active_conda_environment_of_that_name_is_used_as_it_is(house):
-    done = call(house, "status", CONDA_DEFAULT_ENV="other")
+@pytest.mark.environment
+def test_an_active_conda_environment_of_that_name_is_used_as_it_is(project):
+    done = call(project, "status", CONDA_DEFAULT_ENV="other")
     assert done.returncode == 0
-    assert not (house / ".venv").exists()
+    assert not (project / ".venv").exists()
 
 
-def test_help_needs_no_environment_and_an_unknown_verb_is_refused(house):
-    told = call(house, "--help")
-    assert told.returncode == 0
-    assert all(
-        verb in told.stdout
-        for verb in ("test", "bench", "lab", "status", "sweep", "audit", "--fresh", "--profile")
-    )
-    wrong = call(house, "tset")
+@pytest.mark.environment
+def test_help_and_an_unknown_verb_need_no_environment(project):
+    done = call(project, "--help")
+    assert done.returncode == 0
+    for word in ("test --fast", "bench", "lab", "status", "sweep", "audit", "--fresh", "--profile"):
+        assert word in done.stdout
+    wrong = call(project, "tset")
     assert wrong.returncode == 2
     assert "unknown verb 'tset'" in wrong.stderr
-    assert not (house / ".venv").exists()
+    assert not (project / ".venv").exists()
+
+
+# System packages
+
+
+@pytest.fixture
+def system(tmp_path, project):
+    """call(*arguments) of run_all.sh in a system of stubs: a function, and its apt-get log."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("bash", "dirname", "sed", "cat", "mkdir"):
+        (programs / name).symlink_to(shutil.which(name))
+    log = tmp_path / "apt.log"
+
+    def stub(name, line):
+        (programs / name).write_text(f"#!{shutil.which('bash')}\n{line}\n")
+        (programs / name).chmod(0o755)
+
+    stub("python", 'echo "python $*"')
+
+    def call_with(*arguments, user=0, apt="exit 0", found=()):
+        stub("id", f"echo {user}")
+        stub("apt-get", f'echo "$*" >>{log}; {apt}')
+        for name in found:
+            stub(name, "")
+        env = {"PATH": str(programs), "CONDA_DEFAULT_ENV": "other"}
+        command = [shutil.which("bash"), project / "run_all.sh", *arguments]
+        done = subprocess.run(command, env=env, capture_output=True, text=True)
+        calls = log.read_text().splitlines() if log.exists() else []
+        return done, calls
+
+    return call_with
+
+
+LATEX = "latexmk texlive-latex-extra texlive-fonts-recommended"
+
+
+@pytest.mark.environment
+def test_root_installs_latex_for_the_main_command(system):
+    done, calls = system()
+    assert calls == ["update", f"install -y --no-install-recommends {LATEX}"]
+    assert LATEX in done.stderr
+    assert done.stdout == "python -m pinnlib reproduce\n"
+
+
+@pytest.mark.environment
+def test_root_installs_latex_and_chromium_for_the_tests(system):
+    done, calls = system("test", "-x")
+    installed = [call.split()[-1] for call in calls]
+    assert installed == ["update", "texlive-fonts-recommended", "update", "chromium"]
+    assert done.stdout == "python -m pytest -x\n"
+
+
+@pytest.mark.environment
+def test_a_failing_installation_does_not_stop_the_run(system):
+    done, _ = system(apt="exit 100")
+    assert done.returncode == 0
+    assert "build/apt.log" in done.stderr
+    assert done.stdout == "python -m pinnlib reproduce\n"
+
+
+@pytest.mark.environment
+def test_others_read_the_command(system):
+    done, calls = system(user=1000)
+    assert calls == []
+    assert f"sudo apt-get install --no-install-recommends {LATEX}" in done.stderr
+    assert done.stdout == "python -m pinnlib reproduce\n"
+
+
+@pytest.mark.environment
+@pytest.mark.parametrize(
+    "line", ["--no-pdf", "--profile smoke", "--fresh", "--output build/mine", "status", "lab"]
+)
+def test_nothing_is_installed_that_is_not_needed(system, line):
+    done, calls = system(*line.split())
+    assert calls == []
+    assert done.stderr == "" or line == "lab"  # there is no JupyterLab among the stubs
+
+
+@pytest.mark.environment
+def test_what_is_there_is_not_installed(system):
+    done, calls = system("test", found=["latexmk", "google-chrome"])
+    assert calls == []
+    assert done.stderr == ""
+
+
+@pytest.mark.environment
+def test_the_fast_tests_leave_out_what_is_marked(system):
+    done, calls = system("test", "--fast", "-x")
+    assert calls == []
+    assert done.stderr == ""
+    for marker in ("notebook", "browser", "cluster", "environment", "slow"):
+        assert f"not {marker}" in done.stdout
+    assert done.stdout.endswith("-x\n")

@@ -1,6 +1,5 @@
-"""paper/main.pdf by latexmk: the same bytes from the same inputs, installed where that is allowed, a plain word where it is not."""
+"""paper/main.pdf by latexmk: the same bytes from the same inputs."""
 
-import json
 import os
 import re
 import shutil
@@ -8,121 +7,91 @@ import subprocess
 from pathlib import Path
 
 from pinnlib.bundle import staleness
-from pinnlib.bundle.staleness import digest, relative
+from pinnlib.bundle.output import save_manifest
+from pinnlib.bundle.staleness import Manifest, digest, relative
 from pinnlib.paths import ROOT
 from pinnlib.registry import UserError
 from pinnlib.runs.provenance import commit
 
-PAPER, PLACE = ROOT / "paper", ROOT / "build" / "pdf"
-INSTALL = [
-    "apt-get",
-    "install",
-    "--no-install-recommends",
-    "latexmk",
-    "texlive-latex-extra",
-    "texlive-fonts-recommended",
-]
-STILL = {
-    "SOURCE_DATE_EPOCH": "0",
-    "FORCE_SOURCE_DATE": "1",
-    "TZ": "UTC",
-    "max_print_line": "1000",
-}  # no clock, no cut line
+PAPER = ROOT / "paper"
+INSTALL = (  # also in run_all.sh, which runs it as root
+    "apt-get install --no-install-recommends latexmk texlive-latex-extra texlive-fonts-recommended"
+)
+NO_CLOCK = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1", "TZ": "UTC"}
+LONG_LINES = {"max_print_line": "1000"}  # in the log
+LATEXMK = ["latexmk", "-norc", "-pdf", "-interaction=nonstopmode", "-halt-on-error"]
 
 
 class PdfError(UserError):
-    """LaTeX failed; the message is its first complaint."""
+    """LaTeX failed; the message is its first error."""
 
 
-def install():
-    """True if latexmk is there, if need be after installing it: root on a Debian-like machine only."""
-    if not shutil.which("latexmk") and os.geteuid() == 0 and shutil.which("apt-get"):
-        quiet = {"capture_output": True, "env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}}
-        subprocess.run(["apt-get", "update"], **quiet)
-        subprocess.run([*INSTALL[:2], "-y", *INSTALL[2:]], **quiet)
-    return shutil.which("latexmk") is not None
-
-
-def complaint(log):
-    """The first error of a LaTeX log, with the line of the source it names, or the first reference that leads nowhere; else ""."""
-    error = re.search(r"^! (.*(?:\n(?!l\.\d).*){0,6}?)\n(l\.\d+.*)$", log, re.M) or re.search(
-        r"^! (.*)()$", log, re.M
-    )
+def first_error(log: str) -> str:
+    """The first error or undefined reference of a LaTeX log, with its source line, or ""."""
+    error = re.search(r"^! (.*)(?:\n(?!l\.\d).*){0,6}?\n(l\.\d+.*)$", log, re.M)
+    error = error or re.search(r"^! (.*)()$", log, re.M)
     if error:
-        return " ".join(f"{error[1].splitlines()[0]} {error[2]}".split())
-    undefined = re.search(
-        r"^(?:LaTeX|Package natbib) Warning: (?:Reference|Citation).*undefined.*$", log, re.M
-    )
+        return " ".join(f"{error[1]} {error[2]}".split())
+    warning = r"^(?:LaTeX|Package natbib) Warning: (?:Reference|Citation).*undefined.*$"
+    undefined = re.search(warning, log, re.M)
     return undefined[0] if undefined else ""
 
 
-def overfull(log, points=2.0):
-    """How many lines stick out by more than a reader would overlook."""
-    return sum(
-        float(width) > points
-        for width in re.findall(r"^Overfull \\hbox \(([\d.]+)pt too wide", log, re.M)
-    )
+def overfull(log: str, points: float = 2.0) -> int:
+    """How many lines are too wide by more than `points`."""
+    widths = re.findall(r"^Overfull \\hbox \(([\d.]+)pt too wide", log, re.M)
+    return sum(float(width) > points for width in widths)
 
 
-def compile_pdf(source=PAPER, place=PLACE):
+def compile_pdf(source: Path = PAPER, place: Path = ROOT / "build" / "pdf") -> tuple[Path, str]:
     """Build `source`/main.tex from nothing in `place`; returns (pdf, log) or raises PdfError."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    command = [
-        "latexmk",
-        "-norc",
-        "-pdf",
-        "-interaction=nonstopmode",
-        "-halt-on-error",
-        f"-outdir={place}",
-        "main.tex",
-    ]
     done = subprocess.run(
-        command,
+        [*LATEXMK, f"-outdir={place}", "main.tex"],
         cwd=source,
-        env=os.environ | STILL,
+        env=os.environ | NO_CLOCK | LONG_LINES,
         capture_output=True,
         text=True,
         errors="replace",
     )
-    kept = place / "main.log"
-    log = kept.read_text(errors="replace") if kept.exists() else done.stdout + done.stderr
-    said = ["latexmk failed", *f"{done.stdout}\n{done.stderr}".split("\n")]
-    wrong = complaint(log) or (done.returncode and [line for line in said if line.strip()][-1])
-    if wrong:
-        raise PdfError(f"paper/main.tex: {wrong}\nthe log is kept: {kept}")
+    log_file = place / "main.log"
+    printed = f"{done.stdout}\n{done.stderr}".strip()
+    log = log_file.read_text(errors="replace") if log_file.exists() else printed
+    error = first_error(log)
+    if done.returncode and not error:
+        error = printed.splitlines()[-1] if printed else "latexmk failed"
+    if error:
+        raise PdfError(f"paper/main.tex: {error}\nthe log is kept: {log_file}")
     return place / "main.pdf", log
 
 
-def _record():
-    """data/provenance/paper.json: what the PDF was made from, by content, for ./run_all.sh status."""
+def paper_manifest() -> Manifest:
+    """What paper/main.pdf was made from, by content, for ./run_all.sh status."""
     source = (PAPER / "main.tex").read_text(encoding="utf-8")
-    figures = [
-        ROOT / "figures" / f"{name}.pdf"
-        for name in re.findall(r"\\includegraphics\[[^\]]*\]\{([^}]*)\}", source)
-    ]
-    read = [PAPER / "main.tex", PAPER / "references.bib", PAPER / "generated", *figures]
-    parts = {"code": [Path(__file__).resolve()], "read": read, "written": [PAPER / "main.pdf"]}
-    told = {
-        part: {relative(path): digest(path) for path in sorted(set(paths))}
-        for part, paths in parts.items()
+    figures = re.findall(r"\\includegraphics\[[^\]]*\]\{([^}]*)\}", source)
+    read = {PAPER / "main.tex", PAPER / "references.bib", PAPER / "generated"}
+    read |= {ROOT / "figures" / f"{name}.pdf" for name in figures}
+    code = Path(__file__).resolve()
+    return {
+        "notebook": staleness.PAPER,
+        "parameters": {},
+        "commit": commit(),
+        "code": {relative(code): digest(code)},
+        "read": {relative(path): digest(path) for path in sorted(read)},
+        "written": {"paper/main.pdf": digest(PAPER / "main.pdf")},
     }
-    text = json.dumps(
-        {"notebook": staleness.PAPER, "parameters": {}, "commit": commit()} | told, indent=1
-    )
-    (ROOT / "data" / "provenance" / f"{staleness.PAPER}.json").write_text(text + "\n")
 
 
-def build_pdf(profile, fresh):
-    """paper/main.pdf, from the tables and figures of the repository; says what came of it."""
-    if profile != "paper" or fresh:
-        return "none: it is made from the results in the repository itself only"
+def build_pdf() -> str:
+    """Build paper/main.pdf from the repository's tables and figures; returns what happened."""
     if not (PAPER / "generated" / "macros.tex").exists():
         return "skipped: paper/generated is not there; notebook 07 makes it"
-    if not install():
-        return f"skipped: latexmk is missing; everything else is finished. On Debian or Ubuntu: sudo {' '.join(INSTALL)}"
+    if shutil.which("latexmk") is None:
+        return f"skipped: latexmk is missing. On Debian or Ubuntu: sudo {INSTALL}"
     pdf, log = compile_pdf()
     shutil.copyfile(pdf, PAPER / "main.pdf")
-    _record()
+    save_manifest(paper_manifest(), ROOT / "data" / "provenance" / f"{staleness.PAPER}.json")
     wide = overfull(log)
-    return "paper/main.pdf" + (f" ({wide} lines stick out: see build/pdf/main.log)" if wide else "")
+    note = f" ({wide} lines too wide: see build/pdf/main.log)" if wide else ""
+    return f"paper/main.pdf{note}"

@@ -1,9 +1,16 @@
-"""All numbered notebooks, in order, headless: parameters checked first, a failure named, everything kept."""
+"""Run the numbered notebooks in order, headless.
+
+Parameters are checked before anything runs, a failure is named, executed notebooks are kept.
+"""
 
 import ast
 import json
 import os
 import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import nbformat
 import pandas as pd
@@ -13,217 +20,234 @@ from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from papermill.exceptions import PapermillExecutionError
 
 from pinnlib.bundle.html import page
-from pinnlib.bundle.staleness import relative
+from pinnlib.bundle.staleness import Manifest, relative
 from pinnlib.paths import NOTEBOOKS, ROOT
 from pinnlib.progress import HEADLESS
 from pinnlib.registry import UserError, validate
+from pinnlib.runs.files import replacing
 
-# Profile → parameters for every notebook that has them. "paper" is the notebooks' own defaults.
-PROFILES = {
-    "paper": {},
-    "smoke": {
-        "output": "build/smoke",
-        "seeds": 2,
-        "steps": 20,
-        "train_missing": True,
-        "network_k": [20],
-        "rounds": 1,
-        "evaluations": 2,
-    },
+Parameters = dict[str, Any]
+Step = tuple[Path, Parameters]  # a notebook and what is injected into it
+
+# Profile → parameters of every notebook that has them.
+PROFILES: dict[str, Parameters] = {
+    "paper": {"output": ""},  # the committed folders; a notebook's own default is build/lab
+    "fresh": {"output": "build/fresh", "train_missing": True},
+    "smoke": {"output": "build/smoke", "train_missing": True, "seeds": 2, "steps": 20}
+    | {"network_k": [20], "rounds": 1, "evaluations": 2},
 }
-CHAOS = """
-Trained on another kind of processor than the records of the repository, these runs have other last bits, and training turns them into other
-digits: at k = 20 other seeds end on the wrong trajectory, which moves means, shares and ratios of the linear gate.
-data/statistics_beside_published.csv has the same table for the records.
-"""
-KERNEL = [
+JUPYTER_KERNEL_OPTIONS = [
     "--log-level=50",
-    "--IPKernelApp.capture_fd_output=False",  # its own stderr is ours: there its bars go
-    "--IPKernelApp.exec_lines=__import__('logging').getLogger('asyncio').disabled = True",  # it would tell, there too, what a kernel left undone that is stopped
+    "--IPKernelApp.capture_fd_output=False",  # progress bars go to its stderr, which is ours
+    # asyncio would print there what a stopped notebook left unfinished
+    "--IPKernelApp.exec_lines=__import__('logging').getLogger('asyncio').disabled = True",
 ]
-FRESH = {"output": "build/fresh", "train_missing": True}
+INJECTED = "injected-parameters"  # papermill's tag
 
 
 class PipelineError(UserError):
     """A notebook failed or was given parameters that it does not have."""
 
 
-def numbered(only=()):
+@dataclass(frozen=True)
+class Execution:
+    """A notebook that was run: its file, the executed copy, the parameters injected."""
+
+    notebook: Path
+    executed: Path
+    parameters: Parameters
+    seconds: float
+
+    @property
+    def data(self) -> Path:
+        return ROOT / self.parameters.get("output", "") / "data"
+
+    def manifest(self) -> Manifest:
+        path = self.data / "provenance" / f"{self.notebook.stem}.json"
+        return json.loads(path.read_text())
+
+
+def numbered(only: Collection[str] = ()) -> list[Path]:
     """The numbered notebooks, in order; `only` picks some by number."""
-    found = {path.name[:2]: path for path in sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))}
-    for number in only:
-        validate("only", number, number in found, f"one of {', '.join(found)}")
-    return [path for number, path in found.items() if not only or number in only]
+    paths = sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
+    return [path for path in paths if not only or path.name[:2] in only]
 
 
-def own_parameters(notebook):
+def default_parameters(notebook: Path) -> Parameters:
     """Name → default of a notebook's parameters."""
-    return {
-        name: ast.literal_eval(told["default"])
-        for name, told in papermill.inspect_notebook(str(notebook)).items()
-    }
+    inspected = papermill.inspect_notebook(str(notebook))
+    return {name: ast.literal_eval(found["default"]) for name, found in inspected.items()}
 
 
-def check_parameters(notebook, given):
-    """Refuse a name that the notebook does not have, or a value of another type than its default's."""
-    own = own_parameters(notebook)
-    for name, value in given.items():
-        validate(
-            name, value, name in own, f"a parameter of {notebook.stem}, which has {', '.join(own)}"
-        )
-        default, number = own[name], (int, float)
-        same = (
-            type(value) is type(default)
-            or default is None
-            or (type(default) is float and isinstance(value, number))
-        )
-        validate(name, value, same, f"of the type of its default {default!r} in {notebook.stem}")
+def own_parameters(notebook: Path, given: Parameters) -> Parameters:
+    """Those of the given parameters that the notebook has, of the type of their default."""
+    own = {}
+    for name, default in default_parameters(notebook).items():
+        if name in given:
+            types = (int, float) if type(default) is float else (type(default),)
+            ok = default is None or type(given[name]) in types
+            allowed = f"of the type of its default {default!r} in {notebook.stem}"
+            validate(name, given[name], ok, allowed)
+            own[name] = given[name]
+    return own
 
 
-def plan(profile="paper", only=(), fresh=False, study=None, **options):
-    """[(notebook, parameters)] for a call of ./run_all.sh, checked; an option must mean something to at least one notebook."""
-    validate("profile", profile, profile in PROFILES, f"one of {', '.join(PROFILES)}")
-    shared = PROFILES[profile] | (FRESH if fresh else {})
-    trains = shared.get("train_missing", False)
-    asked = {name: value for name, value in options.items() if value is not None} | (
-        {"studies": [study]} if study and trains else {}
-    )
-    of_study = (
-        ("02", "03") if trains else ("03",)
-    )  # of the committed records, only the statistics: the rest would lose the other studies
-    steps = []
-    for notebook in numbered(only or (of_study if study else ())):
-        own = own_parameters(notebook)
-        given = {name: value for name, value in (shared | asked).items() if name in own}
-        check_parameters(notebook, given)
-        steps.append((notebook, given))
-    for name, value in asked.items():
-        validate(
-            name,
-            value,
-            any(name in given for _, given in steps),
-            f"a parameter of one of {', '.join(n.stem for n, _ in steps)}",
-        )
+def plan(
+    profile: str = "paper",
+    only: Collection[str] = (),
+    study: str | None = None,
+    **options: Any,
+) -> list[Step]:
+    """The steps of a call of ./run_all.sh; some notebook must have each option that is not None."""
+    shared = PROFILES[profile]
+    requested = {name: value for name, value in options.items() if value is not None}
+    if study:
+        only = ["03"]  # the committed records have all studies: show the statistics only
+        if shared.get("train_missing"):
+            only = ["02", "03"]
+            requested["studies"] = [study]
+    notebooks = numbered(only)
+    steps = [(notebook, own_parameters(notebook, shared | requested)) for notebook in notebooks]
+    names = ", ".join(notebook.stem for notebook in notebooks)
+    for name, value in requested.items():
+        used = any(name in own for _, own in steps)
+        validate(name, value, used, f"a parameter of one of {names}")
     return steps
 
 
-def place_of(parameters, profile="paper"):
-    """Where executed notebooks and their renderings go."""
-    return ROOT / (parameters.get("output") or f"build/{profile}") / "notebooks"
-
-
-def run(steps, profile="paper", say=print):
-    """Execute the steps; returns [(notebook, executed copy, parameters, seconds)]."""
+def execute(steps: Sequence[Step], profile: str = "paper") -> list[Execution]:
+    """Execute the notebooks; the copies and their HTML go to build/<profile>, or to the output."""
     os.environ.setdefault(HEADLESS, "yes")
-    done = []
-    for i, (notebook, parameters) in enumerate(steps, 1):
-        folder = place_of(parameters, profile)
+    executions = []
+    for number, (notebook, parameters) in enumerate(steps, 1):
+        folder = ROOT / (parameters.get("output") or f"build/{profile}") / "notebooks"
         folder.mkdir(parents=True, exist_ok=True)
-        executed, began = folder / notebook.name, time.monotonic()
-        say(
-            f"[{i}/{len(steps)}] {notebook.stem}  {', '.join(f'{name}={value}' for name, value in parameters.items())}".rstrip()
-        )
-        try:
-            options = {
-                "kernel_name": "python3",
-                "progress_bar": False,
-                "cwd": str(ROOT),
-                "extra_arguments": KERNEL,
-            }
-            papermill.execute_notebook(str(notebook), str(executed), parameters, **options)
-        except PapermillExecutionError as error:
-            where = f"{notebook.stem}, cell {error.cell_index + 1} (In [{error.exec_count}])"
-            raise PipelineError(
-                f"{where}: {error.ename}: {error.evalue}\nthe executed notebook is kept: {relative(executed)}"
-            ) from None
-        except DeadKernelError:
-            reached = sum(
-                cell.get("execution_count") is not None
-                for cell in nbformat.read(executed, as_version=4).cells
-            )
-            told = f"{notebook.stem}: its kernel died after In [{reached}] (out of memory?)"
-            raise PipelineError(
-                f"{told}\nthe executed notebook is kept: {relative(executed)}"
-            ) from None
+        executed = folder / notebook.name
+        settings = ", ".join(f"{name}={value}" for name, value in parameters.items() if value != "")
+        print(f"[{number}/{len(steps)}] {notebook.stem}  {settings}".rstrip(), flush=True)
+        began = time.monotonic()
+        _execute_one(notebook, executed, parameters)
         executed.with_suffix(".html").write_text(page(executed), encoding="utf-8")
-        done.append((notebook, executed, parameters, time.monotonic() - began))
-    return done
+        seconds = time.monotonic() - began
+        executions.append(Execution(notebook, executed, parameters, seconds))
+    return executions
 
 
-def save_back(done):
-    """Replace committed notebooks by their executions, without what would differ next time."""
-    for notebook, executed, *_ in done:
-        book = nbformat.read(executed, as_version=4)
-        if any("injected-parameters" in cell.metadata.get("tags", []) for cell in book.cells):
-            raise PipelineError(
-                f"{notebook.stem} was run with other parameters than its own: not saved"
-            )
+def _execute_one(notebook: Path, executed: Path, parameters: Parameters) -> None:
+    try:
+        papermill.execute_notebook(
+            str(notebook),
+            str(executed),
+            parameters,
+            kernel_name="python3",
+            progress_bar=False,
+            cwd=str(ROOT),
+            extra_arguments=JUPYTER_KERNEL_OPTIONS,
+        )
+    except PapermillExecutionError as error:
+        cell = f"cell {error.cell_index + 1} (In [{error.exec_count}])"
+        problem = f"{notebook.stem}, {cell}: {error.ename}: {error.evalue}"
+    except DeadKernelError:
+        cells = nbformat.read(executed, as_version=4).cells
+        reached = max(cell.get("execution_count") or 0 for cell in cells)
+        problem = f"{notebook.stem}: its Jupyter kernel died after In [{reached}] (out of memory?)"
+    else:
+        return
+    raise PipelineError(f"{problem}\nthe executed notebook is kept: {relative(executed)}")
+
+
+def save_back(executions: Sequence[Execution]) -> None:
+    """Replace the committed notebooks by their executions, without the injected cell."""
+    for execution in executions:
+        if not execution.parameters.items() <= PROFILES["paper"].items():
+            raise PipelineError(f"{execution.notebook.stem}: other parameters than its own")
+        book = nbformat.read(execution.executed, as_version=4)
+        # A print may arrive in several pieces.
+        book, _ = CoalesceStreamsPreprocessor().preprocess(book, {})
         book.metadata = {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
         }
-        book, _ = CoalesceStreamsPreprocessor().preprocess(
-            book, {}
-        )  # in how many pieces a print arrives is chance
+        book.cells = [cell for cell in book.cells if INJECTED not in cell.metadata.get("tags", [])]
+        count = 0
         for cell in book.cells:
             cell.metadata = {"tags": cell.metadata.tags} if cell.metadata.get("tags") else {}
-        nbformat.write(book, f"{notebook}.new")
-        os.replace(f"{notebook}.new", notebook)
+            if cell.get("execution_count"):
+                count += 1
+                cell.execution_count = count
+                for result in cell.outputs:
+                    if result.output_type == "execute_result":
+                        result.execution_count = count
+        with replacing(execution.notebook) as temporary:
+            nbformat.write(book, temporary)
 
 
-def published_comparison(done):
-    """The published tests beside ours, as text, if the notebook of statistics is among those done: those that are complete, if none, under the loss of the text."""
-    for notebook, _, parameters, _ in done:
-        if notebook.stem == "03_statistics":
-            data = ROOT / parameters.get("output", "") / "data"
-            both = [
-                pd.read_csv(data / f"statistics_beside_published{loss}.csv").dropna(subset="p_holm")
-                for loss in ("", "_as_written")
-            ]
-            table, loss = both[0], ""
-            if table.empty:
-                table, loss = both[1], " under the loss of the paper's text"
-            shown = table[["lambda_ic", "k", "metric"]].copy()
-            for name, digits in {
-                "winner": "",
-                "mean_exp": ".3f",
-                "mean_linear": ".3f",
-                "frac_win": ".2f",
-                "p_holm": ".1e",
-            }.items():
-                shown[name] = table[name].map(f"{{:{digits}}}".format)
-                shown[f"{name} (paper)"] = table[f"{name}_published"].map(f"{{:{digits}}}".format)
-            shown["p_holm (paper)"] = (
-                table["p_holm_is_bound"].map({True: "<", False: ""}) + shown["p_holm (paper)"]
+def summary(executions: Sequence[Execution]) -> str:
+    """Messages of the notebooks, what was made, where, and how long it took."""
+    messages = [published_comparison(executions)]
+    lines = []
+    for execution in executions:
+        manifest = execution.manifest()
+        messages.append(manifest.get("message", ""))
+        html = relative(execution.executed.with_suffix(".html"))
+        count = len(manifest["written"])
+        lines.append(
+            f"{execution.notebook.stem:<24} {execution.seconds:6.1f} s   {count:3d} files   {html}"
+        )
+    total = sum(execution.seconds for execution in executions)
+    messages = [message for message in messages if message]
+    return "\n".join([*messages, *lines, f"total {total:.0f} s"])
+
+
+# To be moved to report/published.py: notebook 03 sets `out.message` to this text.
+
+OTHER_PROCESSOR = """
+Trained on another kind of processor than the records of the repository, these runs have other last
+bits, and training turns them into other digits: at k = 20 other seeds converge to the wrong
+trajectory, which moves means, shares and ratios of the linear gate.
+data/statistics_beside_published.csv has the same table for the records.
+"""
+COMPARED = {
+    "winner": "",
+    "mean_exp": ".3f",
+    "mean_linear": ".3f",
+    "frac_win": ".2f",
+    "p_holm": ".1e",
+}
+
+
+def published_comparison(executions: Sequence[Execution]) -> str:
+    for execution in executions:
+        if execution.notebook.stem == "03_statistics":
+            beside = pd.read_csv(execution.data / "statistics_beside_published.csv")
+            as_written = pd.read_csv(execution.data / "statistics_beside_published_as_written.csv")
+            tiny = "steps" in execution.parameters
+            own_records = execution.data != ROOT / "data" and any(
+                (execution.data / "records").glob("*.jsonl")
             )
-            tiny, trained = (
-                "steps" in parameters,
-                any((data / "records").glob("*.jsonl")) and data != ROOT / "data",
-            )
-            said, note = (
-                " (of tiny runs, which mean nothing)" * tiny,
-                CHAOS * (trained and not tiny),
-            )
-            return f"\nPaired tests of the two gates{loss}, ours{said} beside the paper's:\n{shown.to_string(index=False)}\n{note}"
+            return published_comparison_text(beside, as_written, tiny, own_records)
     return ""
 
 
-def summary(done, pdf):
-    """What was made, where, and how long it took."""
-    lines = []
-    for notebook, executed, parameters, seconds in done:
-        manifest = (
-            ROOT / parameters.get("output", "") / "data" / "provenance" / f"{notebook.stem}.json"
-        )
-        written = json.loads(manifest.read_text())["written"]
-        lines.append(
-            f"{notebook.stem:<24} {seconds:6.1f} s   {len(written):3d} files   {relative(executed.with_suffix('.html'))}"
-        )
-    return "\n".join(
-        [
-            published_comparison(done),
-            *lines,
-            f"PDF: {pdf}",
-            f"total {sum(seconds for *_, seconds in done):.0f} s",
-        ]
-    )
+def published_comparison_text(
+    beside: pd.DataFrame, as_written: pd.DataFrame, tiny: bool, own_records: bool
+) -> str:
+    """The published tests beside ours, as text: those that are complete, if none is, as written.
+
+    `tiny`: of a smoke test; `own_records`: trained here, not the repository's.
+    """
+    table = beside.dropna(subset="p_holm")
+    loss = ""
+    if table.empty:
+        table = as_written.dropna(subset="p_holm")
+        loss = " under the loss of the paper's text"
+    shown = table[["lambda_ic", "k", "metric"]].copy()
+    for name, digits in COMPARED.items():
+        shown[name] = table[name].map(f"{{:{digits}}}".format)
+        shown[f"{name} (paper)"] = table[f"{name}_published"].map(f"{{:{digits}}}".format)
+    bound = table["p_holm_is_bound"].map({True: "<", False: ""})
+    shown["p_holm (paper)"] = bound + shown["p_holm (paper)"]
+    ours = "ours (of tiny runs, which mean nothing)" if tiny else "ours"
+    note = OTHER_PROCESSOR if own_records and not tiny else ""
+    title = f"Paired tests of the two gates{loss}, {ours} beside the paper's:"
+    return f"\n{title}\n{shown.to_string(index=False)}\n{note}"

@@ -1,18 +1,22 @@
-"""Which outputs are older than what they were made from, by content. Imports the standard library only: the command line answers at once."""
+"""Which outputs are older than what they were made from, by content.
+
+Imports the standard library and paths only, so that `status` answers at once.
+"""
 
 import hashlib
 import json
-import shutil
-import subprocess
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from pinnlib.paths import ROOT
+
 PAPER = "paper"  # the manifest of the PDF
-SAVED = "data/provenance/saved.json"  # on which kind of machine the results were last made as a whole to be committed
+
+Manifest = dict[str, Any]  # the parts code, read and written map a file name to its digest
 
 
-def digest(path):
-    """Short content hash of a file, of a notebook's code (its outputs are not inputs), or of the visible files of a folder."""
+def digest(path: Path) -> str:
+    """Short content hash of a file, of a notebook's code, or of the visible files of a folder."""
     if not path.exists():
         return "absent"
     if path.is_dir():
@@ -20,90 +24,74 @@ def digest(path):
         data = "\0".join(f"{p.name} {digest(p)}" for p in files).encode()
     elif path.suffix == ".ipynb":
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        data = "\0".join(
-            "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
-        ).encode()
+        sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        data = "\0".join(sources).encode()
     else:
         data = path.read_bytes()
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def relative(path):
-    """A path as manifests tell it: from the repository root where it lies inside."""
+def relative(path: Path) -> str:
+    """A path as manifests have it: from the repository root if it lies inside."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
-def stale(manifest):
-    """Why the outputs of a manifest are not current: a list of sentences, empty if they are."""
+def stale_reasons(manifest: Manifest) -> list[str]:
+    """Why the outputs of a manifest are not current; empty if they are."""
+    changes = {"code": "changed", "read": "changed", "written": "altered since it was made"}
     reasons = []
-    for part, verb in (
-        ("code", "changed"),
-        ("read", "changed"),
-        ("written", "altered since it was made"),
-    ):
+    for part, change in changes.items():
         for name, known in manifest[part].items():
             now = digest(ROOT / name)
-            if now != known:
-                reasons.append(f"{name} is gone" if now == "absent" else f"{name} {verb}")
+            if now == known:
+                continue
+            reasons.append(f"{name} is gone" if now == "absent" else f"{name} {change}")
     return reasons
 
 
-def status(folder, notebooks):
-    """Name → reasons, for every numbered notebook and the paper; None stands for: current."""
-    found, late = {}, {}  # late: file → the stale notebook that writes it
-    paper = [PAPER] * (notebooks.parent / "paper" / "main.tex").exists()
-    for name in [
-        *(notebook.stem for notebook in sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))),
-        *paper,
-    ]:
+def status(folder: Path, notebooks: Path) -> dict[str, list[str]]:
+    """Notebook (or paper) → why it is out of date; `folder` has the manifests."""
+    names = [path.stem for path in sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))]
+    if (notebooks.parent / "paper" / "main.tex").exists():
+        names.append(PAPER)
+    found = {}
+    stale_files: dict[str, str] = {}  # file → the stale notebook that writes it
+    for name in names:
         path = folder / f"{name}.json"
-        manifest = json.loads(path.read_text()) if path.exists() else {"read": {}, "written": {}}
-        reasons = stale(manifest) if path.exists() else ["never run: no manifest"]
-        inherited = {
-            late[file]
-            for file in late
-            for read in manifest["read"]
-            if file == read or file.startswith(f"{read}/")
-        }
-        reasons += [
-            f"reads what {other} writes, which is out of date"
-            for other in sorted(inherited - {name})
-        ]
-        late |= dict.fromkeys(manifest["written"] if reasons else (), name)
-        found[name] = reasons or None
+        if not path.exists():
+            found[name] = ["never run: no manifest"]
+            continue
+        manifest = json.loads(path.read_text())
+        sources = _stale_sources(manifest, stale_files) - {name}
+        reasons = stale_reasons(manifest)
+        for source in sorted(sources):
+            reasons.append(f"reads what {source} writes, which is out of date")
+        if reasons:
+            stale_files |= dict.fromkeys(manifest["written"], name)
+        found[name] = reasons
     return found
 
 
-def committed(here):
-    """Whether the results in the repository are those of the last commit, in words, for a machine of the kind `here`; "" where git cannot tell."""
-    if shutil.which("git") is None:
-        return ""
-    asked = subprocess.run(
-        ["git", "status", "--porcelain", "--", "data", "figures", "paper"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    changed = len(asked.stdout.splitlines())
-    told = "data/, figures/ and paper/ are the committed ones, byte for byte"
-    differ = f"files in data/, figures/ and paper/ that are not as committed: {changed} (git status names them)"
-    made = json.loads((ROOT / SAVED).read_text())["machine"] if (ROOT / SAVED).exists() else here
-    if made != here:
-        differ += f"; the committed ones were made on another kind of machine, {made}, and last digits may depend on it: this one is {here}"
-    return "" if asked.returncode else differ if changed else told
+def _stale_sources(manifest: Manifest, stale_files: dict[str, str]) -> set[str]:
+    """The stale notebooks that write something which this manifest reads."""
+    sources = set()
+    for read in manifest["read"]:
+        for file, writer in stale_files.items():
+            if file == read or file.startswith(f"{read}/"):
+                sources.add(writer)
+    return sources
 
 
-def report():
+def report() -> int:
     """Print the status of everything; 1 if something is out of date, else 0."""
     found = status(ROOT / "data" / "provenance", ROOT / "notebooks")
-    for notebook, reasons in found.items():
-        print(f"{notebook:<24} {'current' if reasons is None else 'OUT OF DATE'}")
-        for reason in reasons or ():
+    for name, reasons in found.items():
+        print(f"{name:<24} {'OUT OF DATE' if reasons else 'current'}")
+        for reason in reasons:
             print(f"    {reason}")
-    late = [notebook for notebook, reasons in found.items() if reasons]
-    print(
-        "everything is current (build/ is not looked at)"
-        if not late
-        else f"./run_all.sh makes them anew: {', '.join(late)}"
-    )
-    return int(bool(late))
+    stale = [name for name, reasons in found.items() if reasons]
+    if stale:
+        print(f"./run_all.sh makes them anew: {', '.join(stale)}")
+        return 1
+    print("everything is current (build/ is not looked at)")
+    return 0

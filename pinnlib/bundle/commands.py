@@ -1,0 +1,100 @@
+"""What the verbs of the command line do."""
+
+import os
+import sys
+from argparse import Namespace
+from collections import Counter
+
+from pinnlib.bundle import pipeline
+from pinnlib.bundle.cli import MODELS
+from pinnlib.bundle.committed import compare_with_committed
+from pinnlib.bundle.pdf import build_pdf
+from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
+from pinnlib.registry import UserError
+from pinnlib.runs.audit import VERDICTS, audit
+from pinnlib.runs.provenance import fingerprint, kinds, machine
+from pinnlib.runs.store import Store
+from pinnlib.runs.studies import STUDIES
+from pinnlib.runs.sweep import missing, sweep
+from pinnlib.runs.table import export, mixed_versions, specs_of
+from pinnlib.runs.timing import TimeEstimate
+
+
+def run(options: Namespace) -> int:
+    """Carry out `options.verb` and return the exit code; a user's error is one line and code 2."""
+    verbs = {"reproduce": reproduce, "sweep": train_missing, "audit": audit_records}
+    try:
+        return verbs[options.verb](options)
+    except (UserError, ValueError) as error:
+        print(f"run_all.sh: {str(error).replace(f'{ROOT}/', '')}", file=sys.stderr)
+        return 2
+
+
+def reproduce(options: Namespace) -> int:
+    """Run the notebooks, build the PDF and print a summary."""
+    profile = "fresh" if options.fresh else options.profile
+    in_repository = profile == "paper" and not options.output
+    changes = {"workers": options.workers, "scheduler": options.scheduler}
+    if options.output:
+        changes["output"] = str(options.output)
+    steps = pipeline.plan(profile, options.only, options.study, **changes)
+    executions = pipeline.execute(steps, profile)
+    if options.save:
+        pipeline.save_back(executions)
+        if not options.only:
+            pipeline.save_back(pipeline.execute([(NOTEBOOKS / "explorer.ipynb", {})]))
+    build = in_repository and not options.no_pdf
+    print(pipeline.summary(executions))
+    print(f"PDF: {build_pdf() if build else 'not built'}")
+    if in_repository:
+        print(compare_with_committed(ROOT))
+    return 0
+
+
+def train_missing(options: Namespace) -> int:
+    """Train what is not on record; 1 if a run failed."""
+    models = options.model or MODELS
+    needed = {}
+    for study in options.study or STUDIES:
+        needed[study] = [spec for spec in specs_of(study) if spec.model in models]
+    specs = list(dict.fromkeys(spec for part in needed.values() for spec in part))
+    records = Store(options.records).load()
+    todo = missing(specs, records, options.older)
+    remote = bool(options.scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS"))
+    estimate = TimeEstimate(records).told(todo, options.workers, remote)
+    total = f"{len(todo)} of {len(specs)} distinct runs to train: {estimate}"
+    if options.dry_run:
+        print(f"{'study':<14} missing of needed")
+        for study, part in needed.items():
+            if part:
+                absent = len(missing(part, records, options.older))
+                print(f"{study:<14} {absent:7d} of {len(part):6d}   {STUDIES[study].title}")
+        print(f"{total} (a run that several studies need counts once)")
+        return 0
+    print(total, flush=True)
+    done = sweep(specs, options.records, options.workers, options.scheduler, options.older)
+    print(done)
+    own = options.records.resolve() != RECORDS.resolve()
+    table = export(options.records, options.records / "runs.csv" if own else RUNS_CSV)
+    warning = mixed_versions(table)
+    if warning:
+        print(warning)
+    return int(any(record["status"] == "failed" for record in done.records.values()))
+
+
+def audit_records(options: Namespace) -> int:
+    """Retrain some records and print the verdicts; 1 if one of them is a mismatch."""
+    table = audit(options.sample, options.model, options.seed, options.records, options.here)
+    records = Store(options.records).load().values()
+    origins = Counter(record["made"]["fingerprint"] for record in records)
+    for origin, count in origins.most_common():
+        kind = kinds().get(origin, "an unknown kind of machine")
+        print(f"{count} of {len(records)} records were made on {kind} ({origin})")
+    print(f"This machine is {machine()} ({fingerprint()}).")
+    print(table.to_string(index=False))
+    counts = table["verdict"].value_counts()
+    for verdict in counts.index:
+        print(f"{verdict}: {VERDICTS[verdict]}")
+    totals = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    print(f"{len(table)} records retrained (recorded and retrained: rel_l2_u): {totals}")
+    return int("MISMATCH" in counts)

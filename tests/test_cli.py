@@ -1,0 +1,191 @@
+"""The command line: help and errors come at once, without torch, and say what is allowed."""
+
+import argparse
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from pinnlib import MODELS
+from pinnlib.bundle import cli, commands, pipeline
+from pinnlib.paths import ROOT
+from pinnlib.registry import UserError
+from pinnlib.runs.studies import STUDIES
+
+# Modules that take long to load.
+HEAVY = {"torch", "numpy", "pandas", "numba", "matplotlib", "papermill", "pinnlib.spec"}
+
+
+@pytest.fixture(autouse=True)
+def leave_signals_alone(monkeypatch):
+    monkeypatch.setattr(cli.Interrupt, "install", lambda self: None)
+
+
+@pytest.mark.parametrize(
+    "line, code",
+    [
+        ("-m pinnlib --help", 0),
+        ("-m pinnlib reproduce --help", 0),
+        ("-m pinnlib sweep --help", 0),
+        ("-m pinnlib audit --help", 0),
+        ("-m pinnlib status --help", 0),
+        ("-m pinnlib reproduce --colour", 2),
+        ("tests/bench.py --help", 0),
+    ],
+)
+def test_help_and_errors_do_not_load_the_library(line, code):
+    command = [sys.executable, "-X", "importtime", *line.split()]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == code
+    assert "usage: ./run_all.sh" in done.stdout + done.stderr
+    listed = [text for text in done.stderr.splitlines() if text.startswith("import time:")]
+    modules = {text.split("|")[-1].strip() for text in listed}
+    assert "argparse" in modules
+    assert not modules & HEAVY
+
+
+def call_help():
+    command = [sys.executable, "-m", "pinnlib", "--help"]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout
+
+
+def test_help_takes_less_than_a_second():
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        call_help()
+        times.append(time.perf_counter() - began)
+    assert min(times) < 1
+
+
+def test_help_lists_the_verbs():
+    printed = call_help()
+    for verb in cli.VERBS:
+        assert re.search(rf"^ +{verb}\b", printed, re.M)
+
+
+NUMBERS = ".*".join(path.name[:2] for path in pipeline.numbered())
+REFUSED = [
+    ("reproduce --profile huge", "--profile: .*'huge'.*paper.*smoke"),
+    ("reproduce --only 99", f"--only: .*'99'.*{NUMBERS}"),
+    ("reproduce --study budget", "--study: .*'budget'.*" + ".*".join(cli.STATISTICS_STUDIES)),
+    ("reproduce --workers 4", "--workers: .*--fresh.*--profile smoke.*sweep"),
+    ("reproduce --scheduler tcp://host:1", "--scheduler: .*--fresh"),
+    ("reproduce -x", "unrecognized arguments: -x"),
+    ("reproduce --fresh --workers 0", "--workers: '0'.*whole number >= 1"),
+    ("reproduce --fresh --profile smoke", "--fresh: not with --profile smoke"),
+    ("reproduce --study table --only 03", "--study: not with --only"),
+    ("reproduce --study table --only 3", "--study: not with --only"),  # 3 is 03
+    (
+        "reproduce --fresh --output build/nowhere --only 03 --only 05",
+        "--only: .*build/nowhere/data/records for 03 to read: add --only 02",
+    ),
+    ("reproduce --output README.md", "--output: 'README.md'"),
+    ("reproduce --output /", "--output: '/' holds the repository itself"),
+    ("reproduce --save --profile smoke", "--save: only with the repository's own records"),
+    ("reproduce --save --output build/paper --only 01", "--save: only with"),
+    ("reproduce --study main", "--study: 'main' needs --fresh or --profile smoke.*table"),
+    ("sweep --records README.md/mine", "--records: 'README.md/mine'"),
+    ("sweep --study tables", "--study: .*'tables'.*" + ".*".join(STUDIES)),
+    ("sweep --model transformer", "--model: .*'transformer'.*" + ".*".join(MODELS)),
+    ("sweep --scheduler host", "--scheduler: 'host'.*tcp://host:8786"),
+    ("sweep main", "unrecognized arguments: main"),
+    ("audit --sample few", "--sample: 'few'.*whole number >= 1"),
+    ("audit --records build/nowhere", "--records: .*build/nowhere"),
+    ("status foo", "unrecognized arguments: foo"),
+    ("tset", "'tset'.*" + ".*".join(cli.VERBS)),
+]
+
+
+@pytest.mark.parametrize("line, why", REFUSED, ids=[line for line, _ in REFUSED])
+def test_an_error_names_the_option_and_what_is_allowed(line, why, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.parse(line.split())
+    assert stopped.value.code == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("usage: ./run_all.sh")
+    assert re.search(why, printed)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "reproduce",
+        "reproduce --study table",
+        "reproduce --profile smoke --study main --workers 2",
+        "reproduce --fresh --only 1",
+        "reproduce --save --only 03",
+        "reproduce --output build/mine --only 03",
+        "sweep --study main --study table --model adaptive --dry-run",
+        "audit --sample 2 --here",
+        "status",
+    ],
+)
+def test_a_valid_call_is_accepted(line):
+    assert cli.parse(line.split()).verb == line.split()[0]
+
+
+@pytest.mark.parametrize("error", [UserError, ValueError])
+def test_an_error_of_the_user_is_one_line_and_code_2(error, monkeypatch, capsys):
+    def fail(options):
+        raise error(f"no file {ROOT}/data/x")
+
+    monkeypatch.setattr(commands, "reproduce", fail)
+    assert commands.run(argparse.Namespace(verb="reproduce")) == 2
+    assert capsys.readouterr().err == "run_all.sh: no file data/x\n"
+
+
+def test_errors_that_only_the_library_finds_name_the_field(capsys):
+    assert cli.main(["audit", "--model", "transformer"]) == 2
+    assert capsys.readouterr().err.startswith("run_all.sh: model='transformer' is not allowed")
+
+
+def test_a_dry_run_lists_the_studies_and_trains_nothing(capsys):
+    assert cli.main(["sweep", "--study", "main", "--model", "adaptive", "--dry-run"]) == 0
+    _, study, total = capsys.readouterr().out.splitlines()
+    assert re.match(rf"main +\d+ of +\d+ +{re.escape(STUDIES['main'].title)}", study)
+    assert re.match(r"\d+ of \d+ distinct runs to train", total)
+
+
+def test_a_second_interrupt_is_ignored_while_things_shut_down(capsys):
+    interrupt = cli.Interrupt()
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(2, None)
+    interrupt(2, None)
+    interrupt.last -= cli.GRACE
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(2, None)
+    assert capsys.readouterr().err.count("stopping") == 2
+
+
+def test_an_interrupted_verb_returns_130(monkeypatch, capsys):
+    def stop(options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "run", stop)
+    assert cli.main(["sweep"]) == 130
+    assert "the same command goes on from here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "line, in_repository, builds_pdf",
+    [
+        ("reproduce", True, True),
+        ("reproduce --no-pdf", True, False),
+        ("reproduce --output build/mine", False, False),
+        ("reproduce --fresh", False, False),
+        ("reproduce --profile smoke", False, False),
+    ],
+)
+def test_only_results_in_the_repository_make_the_pdf(
+    line, in_repository, builds_pdf, monkeypatch, capsys
+):
+    monkeypatch.setattr(pipeline, "execute", lambda steps, profile: [])
+    monkeypatch.setattr(commands, "build_pdf", lambda: "built")
+    monkeypatch.setattr(commands, "compare_with_committed", lambda root: "compared")
+    assert commands.run(cli.parse(line.split())) == 0
+    printed = capsys.readouterr().out
+    assert ("PDF: built" in printed) == builds_pdf
+    assert ("compared" in printed) == in_repository

@@ -1,0 +1,100 @@
+"""The files of a notebook: where they are read and written, and their manifest."""
+
+import json
+import subprocess
+import sys
+
+import IPython
+import IPython.display
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from pinnlib.bundle import output
+from pinnlib.bundle.output import LAB, Output
+from pinnlib.paths import ROOT
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """A repository of our own, with records and a table."""
+    for place in ("data", LAB + "/data", "build/mine/data"):
+        (tmp_path / place / "records").mkdir(parents=True)
+        (tmp_path / place / "records" / "a.jsonl").touch()
+        (tmp_path / place / "x.csv").write_text(place)
+    (tmp_path / "build" / "empty").mkdir()
+    monkeypatch.setattr(output, "ROOT", tmp_path)
+    monkeypatch.setattr(output, "RECORDS", tmp_path / "data" / "records")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "folder, train_missing, source",
+    [
+        ("", False, "data"),
+        ("", True, "data"),
+        (LAB, False, "data"),  # whatever was played there before
+        (LAB, True, f"{LAB}/data"),
+        ("build/mine", False, "build/mine/data"),
+        ("build/mine", True, "build/mine/data"),
+        ("build/empty", False, "data"),
+        ("build/empty", True, "build/empty/data"),
+    ],
+)
+def test_where_a_notebook_reads(root, folder, train_missing, source):
+    out = Output("01_a", {"train_missing": train_missing}, folder)
+    assert out.records == root / source / "records"
+    assert out.source("x.csv") == root / source / "x.csv"
+
+
+def test_by_default_a_notebook_writes_to_the_lab(root):
+    out = Output("01_a", {})
+    out.table(pd.DataFrame({"a": [1]}), "x")
+    assert (root / LAB / "data" / "x.csv").read_text() == "a\n1\n"
+    assert (root / "data" / "x.csv").read_text() == "data"
+
+
+def test_what_a_notebook_prints_does_not_depend_on_the_folder(root):
+    for folder in ("", LAB, "build/mine"):
+        out = Output("01_a", {}, folder)
+        out.table(pd.DataFrame({"a": [1]}), "x")
+        out.numbers({"a": 1.5})
+        assert out.close() == ["data/numbers/01_a.json", "data/x.csv"]
+
+
+def test_the_manifest_names_what_was_read_and_written(tmp_path):
+    out = Output("01_a", {"seeds": 3}, tmp_path)
+    out.reads(ROOT / "README.md")
+    out.table(pd.DataFrame({"a": [1]}), "x")
+    out.message = "what came out"
+    out.close()
+    manifest = json.loads((tmp_path / "data" / "provenance" / "01_a.json").read_text())
+    assert manifest["parameters"] == {"output": str(tmp_path), "seeds": 3}
+    assert list(manifest["read"]) == ["README.md"]
+    assert list(manifest["written"]) == [str(tmp_path / "data" / "x.csv")]
+    assert manifest["message"] == "what came out"
+    assert "pinnlib/bundle/output.py" in manifest["code"]
+
+
+def test_a_figure_is_shown_in_a_notebook_and_closed(tmp_path, monkeypatch):
+    figure, _ = plt.subplots()
+    shown = []
+    monkeypatch.setattr(IPython, "get_ipython", lambda: "a shell")
+    monkeypatch.setattr(IPython.display, "display", shown.append)
+    Output("01_a", {}, tmp_path).figure(figure, "a/b.c")
+    assert shown == [figure]
+    assert not plt.fignum_exists(figure.number)
+    names = sorted(path.name for path in (tmp_path / "figures" / "a").iterdir())
+    assert names == ["b.c.pdf", "b.c.png"]
+
+
+def test_a_table_is_written_without_jupyter(tmp_path):
+    code = (
+        "import sys; import pandas as pd; from pinnlib.bundle.output import Output; "
+        f"Output('01_a', {{}}, {str(tmp_path)!r}).table(pd.DataFrame({{'a': [1]}}), 'x'); "
+        "print({'ipykernel', 'IPython'} & set(sys.modules))"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+    assert (tmp_path / "data" / "x.csv").exists()
