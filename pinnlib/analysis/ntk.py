@@ -32,9 +32,6 @@ def linearise(
     return np.stack(J), np.stack([value.detach().numpy()[:, 0] for value in values])
 
 
-linearised = linearise  # the former name, until its users follow
-
-
 def jacobian(spec: RunSpec, parameters: ArrayLike, times: ArrayLike) -> np.ndarray:
     """J of the residual alone."""
     return linearise(spec, parameters, times)[0]

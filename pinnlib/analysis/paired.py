@@ -86,9 +86,6 @@ def pair_runs(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     return wide
 
 
-paired = pair_runs  # the former name, until its users follow
-
-
 def known_by_k(pairs: pd.DataFrame) -> pd.Series:
     """Per row of `pair_runs`: did the gate win that wins most of the other seeds at the same k?"""
     exp_wins = pairs["log_ratio"] > 0

@@ -61,7 +61,7 @@ def train_missing(options: Namespace) -> int:
     records = Store(options.records).load()
     todo = missing(specs, records, options.older)
     remote = bool(options.scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS"))
-    estimate = TimeEstimate(records).told(todo, options.workers, remote)
+    estimate = TimeEstimate(records).describe(todo, options.workers, remote)
     total = f"{len(todo)} of {len(specs)} distinct runs to train: {estimate}"
     if options.dry_run:
         print(f"{'study':<14} missing of needed")

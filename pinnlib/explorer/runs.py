@@ -11,7 +11,7 @@ from pinnlib.runs.record import result_of, same_formulas
 from pinnlib.runs.store import Store
 from pinnlib.runs.timing import TimeEstimate
 from pinnlib.spec import RunSpec
-from pinnlib.style.figures import METRICS
+from pinnlib.style.labels import METRIC_LABELS
 from pinnlib.training import Result
 
 VARIED = ("model", "gate", "k", "seed")  # what differs between the runs of one view against k
@@ -74,7 +74,7 @@ class RunLibrary:
         for run, metrics in found.items():
             if run.model in models and run.gate in gates and run.select(*SHARED) == setting:
                 rows.append(run.select(*VARIED) | {"key": run.key, "spec": run} | metrics)
-        table = pd.DataFrame(rows, columns=[*VARIED, "key", "spec", *METRICS]).dropna()
+        table = pd.DataFrame(rows, columns=[*VARIED, "key", "spec", *METRIC_LABELS]).dropna()
         return table.sort_values(list(VARIED), ignore_index=True)
 
 

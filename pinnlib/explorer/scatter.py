@@ -9,7 +9,8 @@ from ipympl.backend_nbagg import Canvas, FigureManager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pinnlib.style.figures import METRICS, STIFFNESS, log_axis, styles
+from pinnlib.style.figures import STIFFNESS, log_axis, styles
+from pinnlib.style.labels import METRIC_LABELS
 
 SIZE = (8.4, 4.2)  # inches: 840 pixels fit beside an open sidebar
 REACH = 15  # pixels: largest distance between a click and its point
@@ -32,7 +33,7 @@ class Scatter:
         self.on_open = on_open
         self.table = None
         options = []
-        for name, text in METRICS.items():
+        for name, text in METRIC_LABELS.items():
             options.append((text.partition(" [")[0].replace("$L^2$", "L²"), name))
         self.metric = widgets.Dropdown(options=options)
         self.metric.observe(on_change, "value")
@@ -88,7 +89,7 @@ def plot_runs_against_k(
     for k in ks:
         half = BAND * spacing / 2
         axis.axvspan(k - half, k + half, color="0.96", zorder=0)
-    axis.set(xlabel=STIFFNESS, ylabel=METRICS[metric], xticks=ks)
+    axis.set(xlabel=STIFFNESS, ylabel=METRIC_LABELS[metric], xticks=ks)
     log_axis(axis, table[metric].to_numpy(dtype=float))
     columns = min(4, len(looks))
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, title=CAPTION)

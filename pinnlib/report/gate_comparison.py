@@ -18,7 +18,6 @@ from pinnlib.style.figures import (
     GATE_COLOURS,
     GATE_STYLES,
     GREEN,
-    METRICS,
     ONE,
     PURPLE,
     STIFFNESS,
@@ -26,7 +25,7 @@ from pinnlib.style.figures import (
     log_axis,
     panels,
 )
-from pinnlib.style.latex import NAMES
+from pinnlib.style.labels import METRIC_LABELS, METRIC_NAMES
 
 MARKERS = {"exp": "o", "linear": "s"}
 EFFECTS = {  # labels of `plot_forest`
@@ -50,7 +49,10 @@ def _penalty(lambda_ic):
 
 
 def _test_names(tests):
-    return [f"{_penalty(t.lambda_ic)}, k = {t.k:g}, {NAMES[t.metric]}" for t in tests.itertuples()]
+    return [
+        f"{_penalty(t.lambda_ic)}, k = {t.k:g}, {METRIC_NAMES[t.metric]}"
+        for t in tests.itertuples()
+    ]
 
 
 def _interval(table, name):
@@ -156,8 +158,8 @@ def plot_every_k(tests: pd.DataFrame) -> Figure:
             max_ae, rel_l2 = (part[part["metric"] == name] for name in ("max_ae_u", "rel_l2_u"))
             title = model if loss == "balanced" else f"{model} ({loss})"
             axis.axhline(1, **ONE)
-            _plot_ratios(axis, max_ae, NAMES["max_ae_u"], "o", "0.1", shift=-1.5)
-            _plot_ratios(axis, rel_l2, NAMES["rel_l2_u"], "D", PURPLE, shift=1.5)
+            _plot_ratios(axis, max_ae, METRIC_NAMES["max_ae_u"], "o", "0.1", shift=-1.5)
+            _plot_ratios(axis, rel_l2, METRIC_NAMES["rel_l2_u"], "D", PURPLE, shift=1.5)
             counts = _mark_incomplete(axis, rel_l2)
             axis.set_title(f"{_penalty(lambda_ic)}, {title}\n{counts}")
     _plain_ticks(axes[0, 0].yaxis)
@@ -232,7 +234,7 @@ def plot_both_losses(tests: pd.DataFrame, means: pd.DataFrame) -> Figure:
         above.set_title(_penalty(lambda_ic))
         below.set_xlabel(STIFFNESS)
     axes[0, 0].set_ylabel("ratio of errors, linear / exp")
-    axes[1, 0].set_ylabel(f"{METRICS['rel_l2_u']}, median")
+    axes[1, 0].set_ylabel(f"{METRIC_LABELS['rel_l2_u']}, median")
     log_axis(axes[0, 0], np.exp(tests.filter(like="median_log_ratio").to_numpy().ravel()))
     log_axis(axes[1, 0], means["median"].to_numpy())
     for axis in axes[:, 1]:
@@ -264,7 +266,7 @@ def plot_basins(case: pd.DataFrame, curves: pd.DataFrame, spec: RunSpec) -> Figu
             color=GATE_COLOURS[gate],
             label=gate,
         )
-    right.set(xscale="log", yscale="log", ylabel=METRICS["rel_l2_u"])
+    right.set(xscale="log", yscale="log", ylabel=METRIC_LABELS["rel_l2_u"])
     right.set_xlabel("mean residual [m/s², rad/s²]")
     _plain_ticks(right.xaxis)
     _plain_ticks(right.yaxis)

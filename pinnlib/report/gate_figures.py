@@ -12,7 +12,8 @@ from pinnlib.report.kernel_figures import add_legend, add_note
 from pinnlib.runs.studies import FOUR_K
 from pinnlib.spec import RunSpec
 from pinnlib.style import figures as style
-from pinnlib.style.figures import METRICS, panels, shades
+from pinnlib.style.figures import panels, shades
+from pinnlib.style.labels import METRIC_LABELS
 
 MARKERS = {"SGD": "s", "Adam": "o", "Levenberg–Marquardt": "^", "floor": "_"}
 # Question in the table of contrasts → the same in two lines, and what circle and square mean where
@@ -55,7 +56,7 @@ def plot_ten_gates(runs: pd.DataFrame, gates: Sequence[str]) -> Figure:
             error = ok.loc[(ok["k"] == k) & (ok["gate"] == gate), "rel_l2_u"]
             axis.plot(error, np.full(len(error), y), "|", color=_gate_colour(gate), markersize=5)
             axis.plot(error.median(), y, "o", color="black", markersize=2.5)
-        axis.set(xscale="log", title=f"$k={k}$", xlabel=METRICS["rel_l2_u"])
+        axis.set(xscale="log", title=f"$k={k}$", xlabel=METRIC_LABELS["rel_l2_u"])
         axis.set_xticks([0.02, 0.1, 0.5, 2], ["0.02", "0.1", "0.5", "2"])
     axes[0, 0].set_ylim(len(gates) - 0.5, -0.5)
     axes[0, 0].set_yticks(range(len(gates)), [formula(gate) for gate in gates])
@@ -78,7 +79,7 @@ def plot_alphas(runs: pd.DataFrame) -> Figure:
         axis.fill_between(low.index, low, high, color=colour, alpha=0.2, linewidth=0)
         axis.plot(errors.median(), color=colour, marker="o", label=f"$k={k}$")
     axis.set(xscale="log", xlabel="$α$ of the gate $1-e^{-αt}$ [1/s]")
-    axis.set(yscale="log", ylabel=METRICS["rel_l2_u"])
+    axis.set(yscale="log", ylabel=METRIC_LABELS["rel_l2_u"])
     axis.set_xticks(alphas, [f"{alpha:g}" for alpha in alphas])
     axis.minorticks_off()
     axis.set_yticks([0.02, 0.05, 0.1, 0.2], ["0.02", "0.05", "0.1", "0.2"])
@@ -100,7 +101,7 @@ def plot_optimisers(errors: pd.DataFrame) -> Figure:
         axis.set(xscale="log", yscale="log")
         axis.set_xticks(ks, ks)
         axis.minorticks_off()
-    axes[0, 0].set_ylabel(f"{METRICS['rel_l2_u']}, median")
+    axes[0, 0].set_ylabel(f"{METRIC_LABELS['rel_l2_u']}, median")
     for method, marker in MARKERS.items():
         _add_key(axes[0, 1], method.replace("floor", "best head"), marker, "0.3", markersize=4)
     axes[0, 1].legend(loc="center left", bbox_to_anchor=(1, 0.5))

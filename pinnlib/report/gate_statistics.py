@@ -10,7 +10,7 @@ from pinnlib.analysis.paired import (
     SETTING,
     STATUSES,
     TEST,
-    paired,
+    pair_runs,
     summary_table,
 )
 
@@ -39,7 +39,7 @@ def mean_table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def pair_table(runs: pd.DataFrame) -> pd.DataFrame:
     """The paired differences of both metrics."""
-    return pd.concat([paired(runs, metric) for metric in METRICS], ignore_index=True)
+    return pd.concat([pair_runs(runs, metric) for metric in METRICS], ignore_index=True)
 
 
 def mean_overview(means: pd.DataFrame) -> pd.DataFrame:

@@ -191,10 +191,10 @@ def residual_dynamics(_: Any) -> Finding:
     differences = []
     for spec in SPECS.values():
         theta = initial_parameters(spec).numpy()
-        J, e = ntk.linearised(spec, theta, t)
+        J, e = ntk.linearise(spec, theta, t)
         step = 1e-6 / ntk.eigenvalues(J)[0]
         gradient = e.ravel() @ J.reshape(-1, len(theta))
-        _, moved = ntk.linearised(spec, theta - step * gradient, t)
+        _, moved = ntk.linearise(spec, theta - step * gradient, t)
         rate = (moved - e).ravel() / step
         predicted = -ntk.residual_kernel(J) @ e.ravel()
         differences.append(np.abs(rate - predicted).max() / np.abs(predicted).max())

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from pinnlib.analysis import ntk
 from pinnlib.report.kernel_measurements import closed_forms
 from pinnlib.style import figures as style
-from pinnlib.style.figures import GATE_COLOURS, GATE_STYLES, METRICS, panels, shades
+from pinnlib.style.figures import GATE_COLOURS, GATE_STYLES, panels, shades
+from pinnlib.style.labels import METRIC_LABELS
 
 LINES = {gate: line for gate, (line, _) in GATE_STYLES.items()}
 LOOKS = {gate: {"color": GATE_COLOURS[gate], "linestyle": LINES[gate]} for gate in GATE_COLOURS}
@@ -198,6 +199,6 @@ def plot_floors(floors: pd.DataFrame) -> Figure:
         look = look | style.filled(look["color"], GATE_STYLES[gate][1])
         for name, (marker, title) in curves.items():
             axis.plot(medians[name][gate], **look, marker=marker, label=f"{gate}: {title}")
-    axis.set(yscale="log", xlabel=style.STIFFNESS, ylabel=f"{METRICS['rel_l2_u']}, median")
+    axis.set(yscale="log", xlabel=style.STIFFNESS, ylabel=f"{METRIC_LABELS['rel_l2_u']}, median")
     add_legend(figure, axis, 2)
     return figure

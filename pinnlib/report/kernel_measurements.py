@@ -294,7 +294,7 @@ def floor_numbers(floors: pd.DataFrame) -> dict[str, float | str]:
 def predictors(measured: pd.DataFrame, pairs: pd.DataFrame, updates: Updates) -> pd.DataFrame:
     """Does log(linear/exp) of a quantity predict in which (k, seed) the exponential gate wins?
 
-    `measured` is a table of `kernels`, `pairs` one of `paired.paired`. AUC, and rank correlation
+    `measured` is a table of `kernels`, `pairs` one of `paired.pair_runs`. AUC, and rank correlation
     with log(error linear/error exp), over all pairs and within k; their intervals share one level
     over all quantities and updates (Bonferroni), `p_within_k` is not corrected.
     """

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from pinnlib.analysis.paired import FEWEST, summary_table
 from pinnlib.registry import validate
-from pinnlib.style.figures import COLUMN, METRICS, NOTE, STIFFNESS, WIDE, log_axis, panels, styles
+from pinnlib.style.figures import COLUMN, NOTE, STIFFNESS, WIDE, log_axis, panels, styles
+from pinnlib.style.labels import METRIC_LABELS
 
 Pair = tuple[str, str]  # model, gate
 SPECTRAL = ("adaptive", "fixed")
@@ -135,7 +136,7 @@ def plot_error_vs_k(
     limits = ks[0] - 0.55 * spacing, ks[-1] + 0.55 * spacing
     every = 1 if len(ks) < 9 else 2
     axes.set_xticks(ks, [f"{k:g}" if i % every == 0 else "" for i, k in enumerate(ks)])
-    label = METRICS.get(metric, metric.replace("_", " "))
+    label = METRIC_LABELS.get(metric, metric.replace("_", " "))
     axes.set(xlim=limits, xlabel=STIFFNESS, ylabel=label)
     title = rf"$\lambda_\mathrm{{IC}}={runs['lambda_ic'].iloc[0]:g}$; mean ± 95% interval"
     figure.legend(

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pinnlib.registry import validate
-from pinnlib.style.labels import METRIC_LABELS
 
 COLUMN, WIDE, FULL = 3.3, 4.9, 6.75  # inches: half, three quarters, all of the text width
 # Set on import: all modules that draw import this one, and some settings, such as the type of PDF
@@ -47,7 +46,6 @@ SPARE_GATES = (
 )
 STIFFNESS = "spring stiffness $k$ [N/m]"
 ONE = {"color": "0.4", "linewidth": 0.8, "linestyle": "--"}  # the line of equality
-METRICS = METRIC_LABELS  # the former name, until its users follow
 
 
 def _looks(field: str, names: Sequence[str], fixed: dict, spares: tuple) -> dict:

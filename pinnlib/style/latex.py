@@ -10,7 +10,6 @@ import pandas as pd
 from pinnlib.registry import validate
 from pinnlib.style.labels import METRIC_NAMES
 
-NAMES = METRIC_NAMES  # the former name, until its users follow
 IN_MATH = {  # symbol → its form in mathematics
     "λ": r"\lambda_{\mathrm{IC}}",
     "θ": r"\theta",
