@@ -3,7 +3,7 @@ import signal
 
 import pytest
 
-from pinnlib.progress import HEADLESS
+from pinnlib.training import HEADLESS
 
 os.environ.setdefault(HEADLESS, "quiet")  # no progress bars in what nbval compares
 # Started in the background, pytest ignores Ctrl-C, and so would all processes of the tests.

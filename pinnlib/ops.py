@@ -127,11 +127,9 @@ def _tanh(dtype: type) -> tuple[Any, Any]:
     @compiled
     def forward(y_all, a1_all, a2_all, h1_all, h2_all):  # y comes as σ(2a) and leaves as tanh a
         for start in range(0, y_all.size, BLOCK):
-            y = y_all[start : start + BLOCK]
-            a1 = a1_all[start : start + BLOCK]
-            a2 = a2_all[start : start + BLOCK]
-            h1 = h1_all[start : start + BLOCK]
-            h2 = h2_all[start : start + BLOCK]
+            block = slice(start, start + BLOCK)
+            y, a1, a2 = y_all[block], a1_all[block], a2_all[block]
+            h1, h2 = h1_all[block], h2_all[block]
             for i in range(y.size):
                 y[i] = two * y[i] - one
             for i in range(y.size):
@@ -142,12 +140,9 @@ def _tanh(dtype: type) -> tuple[Any, Any]:
     @compiled
     def backward(y_all, a1_all, a2_all, bar0_all, bar1_all, bar2_all):  # overwrites the bars
         for start in range(0, y_all.size, BLOCK):
-            y = y_all[start : start + BLOCK]
-            a1 = a1_all[start : start + BLOCK]
-            a2 = a2_all[start : start + BLOCK]
-            bar0 = bar0_all[start : start + BLOCK]
-            bar1 = bar1_all[start : start + BLOCK]
-            bar2 = bar2_all[start : start + BLOCK]
+            block = slice(start, start + BLOCK)
+            y, a1, a2 = y_all[block], a1_all[block], a2_all[block]
+            bar0, bar1, bar2 = bar0_all[block], bar1_all[block], bar2_all[block]
             for i in range(y.size):
                 d = one - y[i] * y[i]
                 through_d = bar1[i] * a1[i] + bar2[i] * (a2[i] - two * y[i] * a1[i] * a1[i])

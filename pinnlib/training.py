@@ -1,21 +1,22 @@
 """Training: lists of runs, in batches, and the result of each run."""
 
 import math
+import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
+from tqdm.auto import tqdm
 
 from pinnlib.losses import LOSSES
 from pinnlib.metrics import error_metrics, residual_metrics
-from pinnlib.progress import progress_bar
 from pinnlib.registry import is_whole, validate
 from pinnlib.spec import RunSpec, ansatz_of
 from pinnlib.systems import stack
@@ -25,6 +26,9 @@ from pinnlib.systems import stack
 VECTOR = 32
 EARLIEST = 1e-6  # collocation points are clamped to at least this time
 HISTORY_EVERY = 100  # updates
+# Set to "quiet" for no progress bars, or to anything else where a notebook runs without a reader:
+# bars then go to the stderr of the process instead of the notebook's output.
+HEADLESS = "PINNLIB_HEADLESS"
 # Settings in which the runs of a batch may differ, besides the numbers of their system.
 NUMBERS = {"k", "lambda_ic", "lambda_phys", "seed", "initial_position", "initial_velocity"}
 
@@ -184,7 +188,7 @@ def train_batch(
     snapshots: Sequence[int] = (),
     advance: Callable[[int], object] = lambda updates: None,
 ) -> list[Result]:
-    """Train one batch; `advance` is called with the number of updates since its last call."""
+    """Train one batch; `advance` is called with the updates of all its runs since the last call."""
     began = time.perf_counter()
     steps = specs[0].steps
     theta, collocation, objective = start(specs)
@@ -202,7 +206,7 @@ def train_batch(
             kept[update] = theta.detach().clone()
         if update in (1, steps) or update % HISTORY_EVERY == 0:
             history[update] = {name: term.detach().numpy().copy() for name, term in terms.items()}
-            advance(update - last_logged)
+            advance((update - last_logged) * len(specs))
             last_logged = update
     seconds = (time.perf_counter() - began) / len(specs)
 
@@ -236,7 +240,7 @@ def train(
     """Train a RunSpec, or several, and return one Result each, in the same order.
 
     `snapshots` are updates after which the parameters are kept (0: before the first).
-    `progress`: True or False; by default a bar where a person watches, elsewhere a line a minute.
+    `progress`: True or False; by default a bar in a terminal or a live notebook.
     """
     specs = [specs] if isinstance(specs, RunSpec) else list(specs)
     ok = specs and all(isinstance(spec, RunSpec) for spec in specs)
@@ -249,13 +253,13 @@ def train(
     distinct = list(dict.fromkeys(specs))
     total = sum(spec.steps for spec in distinct)
     label = "training 1 run" if len(distinct) == 1 else f"training {len(distinct)} runs"
+    if progress is None:
+        progress = HEADLESS not in os.environ and (
+            "ipykernel" in sys.modules or sys.stderr.isatty()
+        )
     results: dict[RunSpec, Result] = {}
-    with progress_bar(total, progress, unit="update", desc=label) as bar:
-
-        def advance(runs: int, updates: int) -> None:
-            bar.update(runs * updates)
-
+    with tqdm(total=total, unit="update", desc=label, disable=not progress) as bar:
         for batch in batches(distinct):
-            for result in train_batch(batch, snapshots, partial(advance, len(batch))):
+            for result in train_batch(batch, snapshots, bar.update):
                 results[result.spec] = result
     return [results[spec] for spec in specs]

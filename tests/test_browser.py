@@ -18,7 +18,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from pinnlib.explorer import Explorer
 from pinnlib.paths import NOTEBOOKS, ROOT
-from pinnlib.progress import HEADLESS
+from pinnlib.training import HEADLESS
 
 TOKEN = "a-token-for-this-test"
 SCREENS = ROOT / "build" / "screens"  # for a person to look at

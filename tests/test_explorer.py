@@ -9,10 +9,10 @@ import torch
 from pinnlib import GATES, MODELS, AdaptiveFourier, Gate, Jet, RunSpec, train
 from pinnlib.explorer.app import VIEW, Explorer
 from pinnlib.explorer.portrait import Picture, plot_portrait, plot_untrained
-from pinnlib.progress import HEADLESS
 from pinnlib.report import identities
 from pinnlib.runs.record import record_of
 from pinnlib.runs.store import Store
+from pinnlib.training import HEADLESS
 
 TINY = {"steps": 20, "points": 50}
 

@@ -14,7 +14,7 @@ import pytest
 
 from pinnlib.bundle import pipeline, staleness
 from pinnlib.paths import ROOT
-from pinnlib.progress import HEADLESS
+from pinnlib.training import HEADLESS
 
 # Notebooks of our own
 

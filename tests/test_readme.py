@@ -17,9 +17,9 @@ from pinnlib import GATES, MODELS, SYSTEMS, train
 from pinnlib.analysis.contrasts import lost
 from pinnlib.paths import MACHINES, ROOT
 from pinnlib.runs import provenance
+from pinnlib.runs.progress import TimeEstimate
 from pinnlib.runs.studies import STUDIES
 from pinnlib.runs.table import specs_of
-from pinnlib.runs.timing import TimeEstimate
 
 README = (ROOT / "README.md").read_text()
 

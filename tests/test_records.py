@@ -20,12 +20,12 @@ from pinnlib.paths import MACHINES, RECORDS, ROOT, RUNS_CSV
 from pinnlib.runs import executors, provenance
 from pinnlib.runs.audit import VERDICTS, audit
 from pinnlib.runs.files import replacing
+from pinnlib.runs.progress import TimeEstimate
 from pinnlib.runs.record import is_valid_record, record_of, result_of
 from pinnlib.runs.store import Store, StoreError, decode, encode
 from pinnlib.runs.studies import STUDIES
 from pinnlib.runs.sweep import missing, sweep
 from pinnlib.runs.table import export, mixed_versions, runs_of, runs_table, specs_of
-from pinnlib.runs.timing import TimeEstimate
 
 TINY = {"steps": 12, "points": 40}
 SPECS = [
@@ -451,7 +451,7 @@ def test_a_variant_of_a_model_takes_as_long_as_the_model():
 @pytest.mark.parametrize("text", ["", "model,steps", "<<<<<<< ours\n"])
 def test_a_damaged_table_only_leaves_the_pace_unknown(tmp_path, monkeypatch, text):
     (tmp_path / "runs.csv").write_text(text)
-    monkeypatch.setattr("pinnlib.runs.timing.RUNS_CSV", tmp_path / "runs.csv")
+    monkeypatch.setattr("pinnlib.runs.progress.RUNS_CSV", tmp_path / "runs.csv")
     assert TimeEstimate({}).known == {}
 
 

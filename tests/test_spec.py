@@ -15,7 +15,8 @@ import pinnlib
 from pinnlib import GATES, Exponential, Gate, Linear, RunSpec, SpringPendulum
 from pinnlib.gates import validate_gate
 from pinnlib.jets import Jet
-from pinnlib.progress import HEADLESS, Lines, notebook_tqdm, progress_bar
+from pinnlib.runs.progress import Lines, notebook_tqdm, progress_bar
+from pinnlib.training import HEADLESS
 
 BAD = [  # field, value, a part of what the message says is allowed
     ("model", "transformer", "baseline"),

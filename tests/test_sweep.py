@@ -26,9 +26,9 @@ from pinnlib.explorer.runs import RunLibrary
 from pinnlib.jets import Jet
 from pinnlib.paths import ROOT
 from pinnlib.runs.executors import GUARD, open_executor
+from pinnlib.runs.progress import TimeEstimate, WorkBar
 from pinnlib.runs.store import Store
 from pinnlib.runs.sweep import FIRST, SweepError, order_batches, sweep
-from pinnlib.runs.timing import TimeEstimate, WorkBar
 from pinnlib.training import batches
 
 SPECS = [

@@ -9,8 +9,8 @@ from scipy.optimize import least_squares
 
 from pinnlib.analysis import ntk
 from pinnlib.analysis.resumable import ResumableTable
-from pinnlib.progress import progress_bar
 from pinnlib.registry import validate
+from pinnlib.runs.progress import progress_bar
 from pinnlib.spec import RunSpec
 from pinnlib.training import evaluate, initial_parameters
 

@@ -12,12 +12,12 @@ from pinnlib.bundle.pdf import build_pdf
 from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
 from pinnlib.registry import UserError
 from pinnlib.runs.audit import VERDICTS, audit
+from pinnlib.runs.progress import TimeEstimate
 from pinnlib.runs.provenance import fingerprint, kinds, machine
 from pinnlib.runs.store import Store
 from pinnlib.runs.studies import STUDIES
 from pinnlib.runs.sweep import missing, sweep
 from pinnlib.runs.table import export, mixed_versions, specs_of
-from pinnlib.runs.timing import TimeEstimate
 
 
 def run(options: Namespace) -> int:

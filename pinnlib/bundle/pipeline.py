@@ -22,9 +22,9 @@ from papermill.exceptions import PapermillExecutionError
 from pinnlib.bundle.html import page
 from pinnlib.bundle.staleness import Manifest, relative
 from pinnlib.paths import NOTEBOOKS, ROOT
-from pinnlib.progress import HEADLESS
 from pinnlib.registry import UserError, validate
 from pinnlib.runs.files import replacing
+from pinnlib.training import HEADLESS
 
 Parameters = dict[str, Any]
 Step = tuple[Path, Parameters]  # a notebook and what is injected into it

@@ -20,11 +20,10 @@ from pinnlib.gates import GATES
 from pinnlib.losses import LOSSES
 from pinnlib.models import MODELS
 from pinnlib.paths import RECORDS
-from pinnlib.progress import HEADLESS
 from pinnlib.registry import is_number, lookup, real_fields, validate
 from pinnlib.spec import RunSpec
 from pinnlib.style.figures import SPARE_GATES, SPARE_MODELS
-from pinnlib.training import train_batch
+from pinnlib.training import HEADLESS, train_batch
 
 SETTINGS = ("model", "k", "lambda_ic", "loss", "seed")  # have a control each, besides the gate
 STIFFNESSES = [float(k) for k in range(5, 155, 5)]

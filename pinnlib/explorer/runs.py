@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from pinnlib.paths import RECORDS
+from pinnlib.runs.progress import TimeEstimate
 from pinnlib.runs.record import result_of, same_formulas
 from pinnlib.runs.store import Store
-from pinnlib.runs.timing import TimeEstimate
 from pinnlib.spec import RunSpec
 from pinnlib.style.labels import METRIC_LABELS
 from pinnlib.training import Result

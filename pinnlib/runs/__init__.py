@@ -7,7 +7,7 @@
     table       specifications of studies, and records as rows of a table
     sweep       train the runs that have no record yet
     executors   where batches are trained: in this process or on a Dask cluster
-    timing      how long runs take at the pace of the records, and the progress bar of a sweep
+    progress    progress bars, and how long runs take at the pace of the records
     provenance  version of the numerics, machine and commit behind a record
     audit       retrain a sample of the records and compare
     files       replace a file atomically

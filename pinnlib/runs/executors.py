@@ -57,13 +57,13 @@ class ShareReporter:
     """The `advance` callback of `train_batch`; reports the share of the updates done so far."""
 
     def __init__(self, part: Batch, report: ReportShare) -> None:
-        self.steps = part[0].steps
+        self.total = part[0].steps * len(part)
         self.done = 0
         self.report = report
 
     def __call__(self, updates: int) -> None:
         self.done += updates
-        self.report(self.done / self.steps)
+        self.report(self.done / self.total)
 
 
 def train_records(part: Batch, report: ReportShare, made: Origin) -> list[Record]:

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pinnlib.paths import RECORDS
-from pinnlib.progress import message_stream
 from pinnlib.registry import is_whole, validate
 from pinnlib.runs.executors import GUARD, Batch, SweepError, open_executor
+from pinnlib.runs.progress import TimeEstimate, WorkBar, message_stream
 from pinnlib.runs.provenance import NUMERICS
 from pinnlib.runs.record import Record, Records, full_settings, same_formulas
 from pinnlib.runs.store import Store
-from pinnlib.runs.timing import TimeEstimate, WorkBar
 from pinnlib.spec import RunSpec
 from pinnlib.training import batches
 

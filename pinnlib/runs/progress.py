@@ -1,17 +1,23 @@
-"""How long runs take at the pace of those on record, and the progress bar of a sweep."""
+"""Progress bars, and how long runs take at the pace of those on record.
+
+A bar is drawn in a terminal or a live notebook; a file or a pipe gets a line a minute.
+"""
 
 import contextlib
 import os
+import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TextIO
 
 import pandas as pd
 from tqdm import tqdm
+from tqdm.auto import tqdm as notebook_tqdm  # the notebook's bar in a Jupyter kernel
 
 from pinnlib.paths import RUNS_CSV
-from pinnlib.progress import progress_bar
 from pinnlib.runs.record import Records
 from pinnlib.spec import RunSpec
+from pinnlib.training import HEADLESS
 
 UNKNOWN = 3e-7  # seconds per update and point of a model without records: as a spectral model
 LONG = 1e6  # updates × points; shorter runs are mostly start-up and do not show the pace
@@ -21,6 +27,48 @@ BAR = (
     "{percentage:3.0f}% of the work |{bar}| {postfix[0]} of {postfix[1]} missing runs trained, "
     "{elapsed} so far, {postfix[2]} left"
 )
+
+
+class Lines(tqdm):
+    """Every state of the bar on a line of its own."""
+
+    @staticmethod
+    def status_printer(file: TextIO) -> Callable[[str], None]:
+        def print_line(text: str) -> None:
+            if text:
+                print(text, file=file, flush=True)
+
+        return print_line
+
+
+@contextlib.contextmanager
+def progress_bar(total: float, progress: bool | None = None, **options: Any) -> Iterator[tqdm]:
+    """A tqdm bar. `progress`: True shows it at once, False never, None where it is of use."""
+    headless = os.environ.get(HEADLESS)
+    shown = headless != "quiet" if progress is None else progress
+    with message_stream() as file:
+        if headless is None and "ipykernel" in sys.modules:  # a live notebook
+            kind, pace = notebook_tqdm, {"mininterval": 0.2}
+        elif progress or file.isatty():
+            kind, pace = tqdm, {"mininterval": 1}
+        else:
+            kind, pace = Lines, {"mininterval": 60, "delay": 60}
+        with kind(total=total, file=file, disable=not shown, miniters=0, **pace, **options) as bar:
+            try:
+                yield bar
+            except BaseException:
+                bar.leave = False  # the error message replaces it
+                raise
+
+
+@contextlib.contextmanager
+def message_stream() -> Iterator[TextIO]:
+    """Where messages about the progress of work go: stderr, or that of a headless process."""
+    if os.environ.get(HEADLESS, "quiet") == "quiet":
+        yield sys.stderr
+    else:
+        with open(2, "w", closefd=False) as file:
+            yield file
 
 
 class TimeEstimate:
