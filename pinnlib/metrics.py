@@ -5,6 +5,8 @@ from numpy.linalg import norm
 
 from pinnlib.systems import System
 
+Metrics = dict[str, float]
+
 
 def state_error(system: System, q: np.ndarray, q_ref: np.ndarray) -> np.ndarray:
     """e(t) = q − q_ref, angles wrapped to (−π, π]; (components, points)."""
@@ -14,7 +16,7 @@ def state_error(system: System, q: np.ndarray, q_ref: np.ndarray) -> np.ndarray:
     return e
 
 
-def error_metrics(system: System, q: np.ndarray, q_ref: np.ndarray) -> dict[str, float]:
+def error_metrics(system: System, q: np.ndarray, q_ref: np.ndarray) -> Metrics:
     """Relative L² error (discrete norm on the grid) and largest error, of u and each component."""
     e = state_error(system, q, q_ref)
     metrics = {"rel_l2_u": norm(e) / norm(q_ref), "max_ae_u": norm(e, axis=0).max()}
@@ -25,9 +27,7 @@ def error_metrics(system: System, q: np.ndarray, q_ref: np.ndarray) -> dict[str,
     return {name: float(value) for name, value in metrics.items()}
 
 
-def residual_metrics(
-    system: System, residual: np.ndarray, velocity: np.ndarray
-) -> dict[str, float]:
+def residual_metrics(system: System, residual: np.ndarray, velocity: np.ndarray) -> Metrics:
     """Mean, 95th percentile and maximum of |R(t)| on the grid, and the velocity at t = 0."""
     size = norm(residual, axis=0)
     metrics = {

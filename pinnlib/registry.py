@@ -53,7 +53,7 @@ def real_fields(thing: Any) -> list[dataclasses.Field]:
     ]
 
 
-def non_default_fields(thing: Any) -> dict[str, Any]:
+def overrides(thing: Any) -> dict[str, Any]:
     """{name: value} of the fields of a dataclass that differ from their default."""
     values = {field: getattr(thing, field.name) for field in dataclasses.fields(thing)}
     return {field.name: value for field, value in values.items() if value != field.default}
@@ -71,7 +71,7 @@ class Named:
                 object.__setattr__(self, field.name, float(value) + 0.0)
 
     def __str__(self) -> str:
-        arguments = [f"{name}={value!r}" for name, value in non_default_fields(self).items()]
+        arguments = [f"{name}={value!r}" for name, value in overrides(self).items()]
         return f"{self.name}({', '.join(arguments)})" if arguments else self.name
 
 

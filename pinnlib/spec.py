@@ -15,15 +15,7 @@ from pinnlib.losses import LOSSES
 from pinnlib.models import MODELS, Ansatz, Trunk
 from pinnlib.optimisers import OPTIMISERS, Optimiser
 from pinnlib.reference import Reference, reference_solution
-from pinnlib.registry import (
-    Registry,
-    is_number,
-    is_whole,
-    lookup,
-    non_default_fields,
-    set_numbers,
-    validate,
-)
+from pinnlib.registry import Registry, is_number, is_whole, lookup, overrides, set_numbers, validate
 from pinnlib.systems import SYSTEMS, System
 
 PRECISIONS: Registry = {"float32": torch.float32, "float64": torch.float64}
@@ -140,7 +132,7 @@ class RunSpec:
     @property
     def key(self) -> str:
         """Hash of the settings that differ from the defaults; a new field does not change it."""
-        settings = json.dumps(non_default_fields(self), sort_keys=True)
+        settings = json.dumps(overrides(self), sort_keys=True)
         return hashlib.sha256(settings.encode()).hexdigest()[:16]
 
     @property

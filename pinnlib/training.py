@@ -16,7 +16,7 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from pinnlib.losses import LOSSES
-from pinnlib.metrics import error_metrics, residual_metrics
+from pinnlib.metrics import Metrics, error_metrics, residual_metrics
 from pinnlib.registry import is_whole, validate
 from pinnlib.spec import RunSpec, ansatz_of
 from pinnlib.systems import stack
@@ -106,7 +106,7 @@ class Result:
 
     spec: RunSpec
     status: str
-    metrics: dict[str, float]
+    metrics: Metrics
     history: pd.DataFrame = field(repr=False)  # update, loss terms and rms_<component>
     parameters: np.ndarray = field(repr=False)  # flat, in the order of `spec.trunk.shapes`
     seconds: float  # this run's share of its batch
@@ -146,7 +146,7 @@ def predict(spec: RunSpec, parameters: np.ndarray, times: ArrayLike) -> pd.DataF
     return pd.DataFrame(columns)
 
 
-def evaluate(spec: RunSpec, parameters: np.ndarray) -> dict[str, float]:
+def evaluate(spec: RunSpec, parameters: np.ndarray) -> Metrics:
     """All metrics of a run on the reference grid."""
     system = spec.system_object
     table = predict(spec, parameters, spec.reference.t)
@@ -225,7 +225,7 @@ def train_batch(
     return results
 
 
-def _outcome(spec: RunSpec, parameters: np.ndarray) -> tuple[str, dict[str, float]]:
+def _outcome(spec: RunSpec, parameters: np.ndarray) -> tuple[str, Metrics]:
     """("ok", metrics), or ("diverged", NaNs) if parameters or metrics are not finite."""
     metrics = evaluate(spec, parameters)
     worst = metrics["rel_l2_u"] + metrics["residual_max"]
