@@ -53,7 +53,7 @@ build() {
 }
 
 setup() {
-  local name stamp told=
+  local name stamp waiting=
   name=$(sed -n 's/^name: *//p' environment.yml)
   if [ "${CONDA_DEFAULT_ENV:-}" = "$name" ]; then return; fi
   stamp="$PWD $(cat environment.yml pyproject.toml | cksum)"
@@ -63,8 +63,8 @@ setup() {
     if lock -n -x; then
       build
     else
-      [ -n "$told" ] || echo "Waiting: .venv has to be rebuilt, and another ./run_all.sh still uses it" >&2
-      told=yes
+      [ -n "$waiting" ] || echo "Waiting: .venv has to be rebuilt, and another ./run_all.sh still uses it" >&2
+      waiting=yes
       sleep 1
     fi
   done
