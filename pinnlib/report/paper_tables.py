@@ -7,7 +7,6 @@ import pandas as pd
 
 from pinnlib.losses import LOSSES
 from pinnlib.models import MODELS
-from pinnlib.report.evidence import plain
 from pinnlib.report.findings import NOT_QUOTED
 from pinnlib.spec import RunSpec
 from pinnlib.style.latex import escape, longtable, macros, probability, tabular
@@ -18,18 +17,9 @@ TEST_HEADS = [LAMBDA, "$k$", "Metric", "Winner", "$n$", "mean($A$)", "mean($B$)"
 TEST_HEADS += [rf"$p_{{\mathrm{{{name}}}}}$" for name in ("raw", "Holm", "1s")]
 
 
-def _source(text):
-    """What style.latex takes: plain text, whose mathematics it finds by itself."""
-    return plain(text)  # `return text` once `escape` leaves $…$ alone
-
-
-def _latex(text):
-    return escape(_source(text))
-
-
 def quoted_macros(numbers: Mapping[str, Any]) -> str:
     """A macro for every number, except those that only a notebook reads."""
-    return macros({key: _source(numbers[key]) for key in numbers if key not in NOT_QUOTED})
+    return macros({key: numbers[key] for key in numbers if key not in NOT_QUOTED})
 
 
 def gate_table(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -93,7 +83,7 @@ def _claims(ledger):
     """The ledger as LaTeX under the heads of the report."""
     heads = {"wording": "Claim", "where": "Where in the original", "rule": "Rule"}
     heads |= {"published": "Published", "ours": "Ours", "verdict": "Verdict"}
-    table = ledger.map(_latex).rename(columns=heads)
+    table = ledger.map(escape).rename(columns=heads)
     table["Ours"] = table["Ours"].where(table["Ours"] != "", table["reason"])
     return table
 
@@ -104,7 +94,7 @@ def disagreement_table(disagreements: pd.DataFrame) -> str:
         "Where the paper's text differs from the released code or is silent, "
         "and what that was measured to change."
     )
-    table = disagreements[["id", "text", "code", "ours", "consequence"]].map(_latex)
+    table = disagreements[["id", "text", "code", "ours", "consequence"]].map(escape)
     table.columns = ["Point", "The text", "The released code", "Here", "Measured consequence"]
     return longtable(table, [0.12, 0.15, 0.2, 0.18, 0.23], caption, "tab:disagreements")
 
