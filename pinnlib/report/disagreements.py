@@ -12,7 +12,7 @@ from pinnlib.analysis.paired import LEVEL
 from pinnlib.metrics import state_error
 from pinnlib.report.evidence import Evidence
 from pinnlib.report.findings import inside
-from pinnlib.report.identities import SPECS, frequencies, normal
+from pinnlib.report.identities import SPECS, frequencies, random_parameters
 from pinnlib.runs.record import result_of
 
 TEXTS = Path(__file__).with_name("disagreements.toml")
@@ -108,7 +108,7 @@ def _seeding(evidence: Evidence) -> str:
 
 def _twenty_points(_: Evidence) -> str:
     spec = SPECS["exp"]
-    theta = normal(spec.trunk.size(2), 0)
+    theta = random_parameters(spec, 0)
     _, angle = spec.ansatz().jets(theta, torch.zeros(1, 20, dtype=torch.float64))
     spread = np.ptp(angle.first[0].numpy())
     return (
