@@ -17,7 +17,6 @@ from pinnlib.paths import ROOT
 from pinnlib.registry import UserError
 from pinnlib.report import claims, disagreements, evidence, findings, paper_tables, published
 from pinnlib.runs.table import runs_of, specs_of
-from pinnlib.style import latex
 
 KINDS = ("exact", "semi-quantitative", "statistical", "qualitative")
 COMPUTED = [claim for claim in claims.CLAIMS if claim.kind in KINDS[:2]]
@@ -322,7 +321,7 @@ def test_losses_are_compared_where_both_are_complete(good, flipped):
     other = disagreements.losses(flipped)
     assert not other["same"].dropna().any()
     winners = disagreements.winners(other, "mse", 50)
-    assert winners == "exp at $k = 50$ to 130; linear at $k = 10$ to 40"
+    assert winners == "exp at $k = 50$ to $130$; linear at $k = 10$ to $40$"
 
 
 def test_the_loss_matters_as_far_as_it_is_known(empty, flipped):
@@ -333,7 +332,7 @@ def test_the_loss_matters_as_far_as_it_is_known(empty, flipped):
 def test_neighbouring_stiffnesses_are_one_stretch():
     grid = list(range(10, 90, 10))
     text = disagreements.stretches([10, 20, 40, 50, 60, 80], grid)
-    assert text == "$k = 10$, 20, 40 to 60, 80"
+    assert text == "$k = 10$, $20$, $40$ to $60$, $80$"
 
 
 def test_losses_that_differ_are_counted_and_clearly_only_with_two_stars():
@@ -442,42 +441,6 @@ def test_ledger_on_file_is_the_ledger_of_the_code():
 # LaTeX
 
 
-def test_numbers_and_text_become_latex():
-    assert latex.number(0.12345) == "0.123"
-    assert latex.number(5000) == "5{,}000"
-    assert latex.number(7.6e-6) == r"$7.6\times10^{-6}$"
-    assert latex.number(1e-4) == "$10^{-4}$"
-    assert latex.number(-0.5) == "$-0.5$"
-    assert latex.number("50% & more") == r"50\% \& more"
-    assert latex.escape("k = 20, p 1e-12") == r"$k=20$, $p$ $10^{-12}$"
-    assert latex.escape("λ = 50 at t = 2.5.") == r"$\lambda_{\mathrm{IC}}=50$ at $t=2.5$."
-    assert latex.number(999.7) == "1000"
-    assert latex.probability(float("nan")) == "--"
-    assert (
-        latex.escape("exp(alpha=2.0), linear(scale=0.1) and exp") == "$1-e^{-2t}$, $t/10$ and exp"
-    )
-    assert latex.escape("r_min of gate's r") == r"$r_{\min}$ of gate's $r$"
-    assert latex.escape("g, g' and g'' in t's") == "$g$, $g'$ and $g''$ in $t$'s"
-    assert latex.escape("0.1 in rel_l2_u, max_ae_u") == "0.1 in ReL2E, MaxAE"
-    assert "ReL2E" not in latex.escape("own_rel_l2_u")
-    assert latex.escape("e.g. 't' at k = 1,000") == "e.g. 't' at $k$ = 1,000"
-    assert latex.escape("θ = 0.2, D = 64") == r"$\theta=0.2$, $D=64$"
-    assert latex.probability(0.0012) == "0.0012"
-    assert latex.probability(6e-4) == r"$6.0\times10^{-4}$"
-    assert latex.probability(9e-5) == "$<10^{-4}$"
-    with pytest.raises(ValueError, match="finite"):
-        latex.number(float("nan"))
-
-
-def test_macro_names_have_letters_only_and_occur_once():
-    assert latex.macro_name("mean_exp_inside") == "MeanExpInside"
-    for bad in ("mean_2", "rate-a", "", "köln"):
-        with pytest.raises(ValueError, match="letters"):
-            latex.macro_name(bad)
-    with pytest.raises(ValueError, match="same macro"):
-        latex.macros({"a_b": 1, "aB": 2})
-
-
 def test_an_open_row_of_the_table_says_so():
     tests = paired.gate_tests(runs_of(specs_of("table"), {}))
     table = paper_tables.gate_table({"ours": tests, "as published": published.published()})
@@ -561,6 +524,13 @@ def test_settings_are_those_of_the_run_and_of_the_models():
     expected |= {"baseline_parameters": 33_538, "fixed_parameters": 130, "adaptive_parameters": 162}
     for name, value in expected.items():
         assert numbers[f"setting_{name}"] == value, name
+
+
+def test_mathematics_of_the_ledger_stays_in_latex():
+    row = ledger_row("a", "exact", "at $k = 20$", "same", "", "$p$ 1e-12, 5%", "reproduced")
+    table = paper_tables.claim_table(pd.DataFrame([row]))
+    assert body(table) == [["at $k = 20$", "", r"$p$ $10^{-12}$, 5\%", "reproduced"]]
+    assert paper_tables.quoted_macros({"gate": "$t/10$"}) == r"\newcommand{\Gate}{$t/10$}"
 
 
 def test_numbers_that_only_a_notebook_reads_are_no_macros():

@@ -1,5 +1,7 @@
 """The rules of notebook 06, each on tables that must be answered differently."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,6 +34,13 @@ def test_nothing_is_answered_from_runs_that_are_not_there(rule):
     assert rule(MISSING) == "open"
     assert gate_rules.changes(MISSING, (20, 60)) == "open"
     assert gate_rules.conditioning(MISSING, MISSING) == "open"
+
+
+@pytest.mark.parametrize("rule", gate_rules.RULES.values(), ids=lambda rule: rule["number"])
+def test_mathematics_of_rules_is_between_dollars(rule):
+    for text in (rule["question"], rule["rule"]):
+        assert text.count("$") % 2 == 0
+        assert not re.search(r"\bk\b|[αλ]", re.sub(r"\$[^$]+\$", "", text))
 
 
 @pytest.mark.parametrize("name", gate_rules.RULES)
@@ -76,9 +85,9 @@ def test_never_beaten():
 def test_changes_with_the_loss_needs_both_sides():
     k = [20, 20, 60, 60]
     one_side_lost = table([2.0, 2.0, 2.0, 0.9], k=k)
-    assert gate_rules.changes(one_side_lost, (20, 30, 60)) == "at 1 of 3 k"
+    assert gate_rules.changes(one_side_lost, (20, 30, 60)) == "at 1 of 3 $k$"
     one_side_unsure = table([2.0, 2.0, 2.0, 2.0], [0.01, 0.06, 0.01, 0.01], k=k)
-    assert gate_rules.changes(one_side_unsure, (20, 60)) == "at 1 of 2 k"
+    assert gate_rules.changes(one_side_unsure, (20, 60)) == "at 1 of 2 $k$"
 
 
 @pytest.mark.parametrize(
