@@ -51,12 +51,16 @@ class Laboratory:
 
     def evidence(self, error=None, seeds=20, without=(), tables=evidence.STATISTICS):
         """`error(row)` is both metrics of a run; without it, and for models left out, no run."""
-        self.error, self.seeds, self.without = error, seeds, without
-        paths = {name: self.folder / f"{name}.csv" for name in tables}
-        for name, path in paths.items():
+        self.error = error
+        self.seeds = seeds
+        self.without = without
+        paths = {}
+        for name in tables:
+            paths[name] = self.folder / f"{name}.csv"
             table = getattr(self, name)()
-            table.to_csv(path, index=False, float_format=DIGITS)
-        return evidence.Evidence({}, evidence.read_statistics(paths), seeds)
+            table.to_csv(paths[name], index=False, float_format=DIGITS)
+        statistics = evidence.read_statistics(paths)
+        return evidence.Evidence({}, statistics, seeds)
 
     def runs(self, *studies):
         runs = missing_runs(studies, self.seeds).copy()
@@ -434,8 +438,9 @@ def test_of_a_claim_the_report_quotes_what_its_text_says():
 
 def test_ledger_on_file_is_the_ledger_of_the_code():
     filed = pd.read_csv(ROOT / "data" / "claims.csv", keep_default_na=False)
+    rules = [evidence.plain(claim.rule) for claim in claims.CLAIMS]
     assert list(filed["id"]) == list(CLAIMS)
-    assert list(filed["rule"]) == [evidence.plain(claim.rule) for claim in claims.CLAIMS]
+    assert list(filed["rule"]) == rules
     assert set(filed["verdict"]) <= set(evidence.VERDICTS)
     open_ = filed["verdict"] == "not testable"
     assert filed.loc[open_, "reason"].ne("").all()
