@@ -26,22 +26,22 @@ def test_evidence_for_alpha():
     medians = pd.DataFrame({20: [0.3, 0.2], 60: [0.1, None]}, index=[0.5, 1.0])
     table = contrasts([2.0, 0.5], [0.01, 0.2], first="0.5", second="1")
     assert gate_answers.alpha_evidence(table, medians) == (
-        "best α: 1 at k = 20; significant losses, of 16: 0 (α = 0.5), 1 (α = 1)"
+        "best $α$: 1 at $k = 20$; significant losses, of 16: 0 ($α = 0.5$), 1 ($α = 1$)"
     )
     assert gate_answers.best_alphas(medians[[60]]) == "open"
 
 
 def test_evidence_for_the_loss():
     favourites = pd.DataFrame({"balanced": ["a", "b"], "mse": ["a", "c"]}, index=[20, 60])
-    text = gate_answers.loss_evidence(favourites, "at 0 of 2 k")
-    assert "losses at 1 of 2 k;" in text
-    assert text.endswith("under its own at 0 of 2 k")
+    text = gate_answers.loss_evidence(favourites, "at 0 of 2 $k$")
+    assert "losses at 1 of 2 $k$;" in text
+    assert text.endswith("under its own at 0 of 2 $k$")
 
 
 def test_evidence_for_the_budget():
     table = contrasts([2.0], k=[20], steps=[25000])
     assert gate_answers.budget_evidence(table) == (
-        "ten seeds, linear/exp 2.00 [1.00, 4.00]* at k = 20 after 25,000 updates, p 0.01"
+        "ten seeds, linear/exp 2.00 [1.00, 4.00]* at $k = 20$ after 25,000 updates, $p$ 0.01"
     )
 
 
@@ -49,7 +49,7 @@ def test_evidence_for_velocity_and_trajectories():
     table = contrasts([2.0, 0.5, 1.2], [0.01, 0.01, 0.5])
     assert gate_answers.velocity_evidence(table, table[:2]) == (
         "better in 1, worse in 1 of 3 (penalty/hard 0.50 to 2.00);"
-        " with it the gates differ at 2 of 2 k"
+        " with it the gates differ at 2 of 2 $k$"
     )
     assert gate_answers.trajectory_evidence(table).endswith(
         "0.50 to 2.00; above 1.5 and significant in 1 of 3"
@@ -67,7 +67,7 @@ def optimisers():
 def test_evidence_for_conditioning():
     text = gate_answers.gap_evidence(optimisers())
     assert "a factor 4.00 (Adam), 2.83 (Levenberg–Marquardt);" in text
-    assert text.endswith("does not narrow it for fixed at k = 60")
+    assert text.endswith("does not narrow it for fixed at $k = 60$")
 
 
 def test_optimisers_share_one_correction():
@@ -102,7 +102,10 @@ def test_ratios_of_the_optimisers_and_of_longer_runs():
 
 
 def test_answers_with_question_evidence_and_rule():
-    answers = {"conditioning": ("optimisation", "k = 20"), "helps": ("mixed", "half & half")}
+    answers = {
+        "conditioning": ("optimisation", "$k = 20$ to 5%"),
+        "helps": ("mixed", "half & half"),
+    }
     table = gate_answers.answer_table(answers)
     assert list(table["Answer"]) == ["yes: optimisation", "mixed"]
     assert list(table["Rule"]) == [RULES["conditioning"]["rule"], RULES["helps"]["rule"]]
@@ -110,7 +113,9 @@ def test_answers_with_question_evidence_and_rule():
         "gate_answer_seven": "optimisation",
         "gate_answer_five": "mixed",
     }
-    assert r"Does a hard velocity help? & mixed & half \& half" in gate_answers.latex_answers(table)
+    text = gate_answers.latex_answers(table)
+    assert r"yes: optimisation & $k = 20$ to 5\%" in text
+    assert r"Does a hard velocity help? & mixed & half \& half" in text
     assert "help? & Helps, if significantly better" in gate_answers.latex_rules(table)
 
 

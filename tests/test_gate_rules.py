@@ -1,5 +1,7 @@
 """The rules of notebook 06, each on tables that must be answered differently."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -34,6 +36,14 @@ def test_nothing_is_answered_from_runs_that_are_not_there(rule):
     assert gate_rules.conditioning(MISSING, MISSING) == "open"
 
 
+@pytest.mark.parametrize("rule", gate_rules.RULES.values(), ids=lambda rule: rule["number"])
+def test_mathematics_of_rules_is_between_dollars(rule):
+    for text in (rule["question"], rule["rule"]):
+        assert text.count("$") % 2 == 0
+        words = re.sub(r"\$[^$]+\$", "", text)
+        assert not re.search(r"\bk\b|[αλ]", words)
+
+
 @pytest.mark.parametrize("name", gate_rules.RULES)
 def test_every_rule_in_words_has_its_check(name):
     assert callable(getattr(gate_rules, name))
@@ -48,15 +58,22 @@ def factors(amplitude, shape, **options):
     )
 
 
-def test_amplitude_or_shape():
-    small, large = [1.1, 1 / 1.1] * 4, [3.0, 1 / 3] * 4
-    assert gate_rules.amplitude_or_shape(factors(large, small)) == "amplitude"
-    # the direction of an effect does not matter
-    assert gate_rules.amplitude_or_shape(factors(small, large)) == "shape"
-    assert gate_rules.amplitude_or_shape(factors(large, large)) == "both"
-    assert gate_rules.amplitude_or_shape(factors(large, small, p=0.2)) == "undecided"
-    near_but_unsure = factors(large, [2.5] * 8, p=[0.01] * 8 + [0.2] * 8)
-    assert gate_rules.amplitude_or_shape(near_but_unsure) == "undecided"
+SMALL = [1.1, 1 / 1.1] * 4
+LARGE = [3.0, 1 / 3] * 4
+
+
+@pytest.mark.parametrize(
+    "amplitude, shape, p, answer",
+    [
+        (LARGE, SMALL, 0.01, "amplitude"),
+        (SMALL, LARGE, 0.01, "shape"),
+        (LARGE, LARGE, 0.01, "both"),
+        (LARGE, SMALL, 0.2, "undecided"),
+        (LARGE, [2.5] * 8, [0.01] * 8 + [0.2] * 8, "undecided"),  # near, but unsure
+    ],
+)
+def test_amplitude_or_shape(amplitude, shape, p, answer):
+    assert gate_rules.amplitude_or_shape(factors(amplitude, shape, p=p)) == answer
 
 
 def test_never_beaten():
@@ -73,12 +90,16 @@ def test_never_beaten():
     assert gate_rules.never_beaten(pairs.assign(ratio=[2.0, 0.5, 1.5], p_holm=0.01)) == "none"
 
 
-def test_changes_with_the_loss_needs_both_sides():
-    k = [20, 20, 60, 60]
-    one_side_lost = table([2.0, 2.0, 2.0, 0.9], k=k)
-    assert gate_rules.changes(one_side_lost, (20, 30, 60)) == "at 1 of 3 k"
-    one_side_unsure = table([2.0, 2.0, 2.0, 2.0], [0.01, 0.06, 0.01, 0.01], k=k)
-    assert gate_rules.changes(one_side_unsure, (20, 60)) == "at 1 of 2 k"
+@pytest.mark.parametrize(
+    "ratios, p",
+    [
+        ([2.0, 2.0, 2.0, 0.9], 0.01),  # one side lost
+        ([2.0, 2.0, 2.0, 2.0], [0.01, 0.06, 0.01, 0.01]),  # one side unsure
+    ],
+)
+def test_changes_with_the_loss_needs_both_sides(ratios, p):
+    contrasts = table(ratios, p, k=[20, 20, 60, 60])
+    assert gate_rules.changes(contrasts, (20, 30, 60)) == "at 1 of 3 $k$"
 
 
 @pytest.mark.parametrize(
@@ -95,38 +116,67 @@ def test_budget(ratios, p, answer):
     assert gate_rules.budget_decides(contrasts) == answer
 
 
-def test_helps_hurts_or_mixed():
-    assert gate_rules.helps(table([2.0] * 6 + [1.1] * 2, [0.01] * 6 + [0.5] * 2)) == "helps"
-    assert gate_rules.helps(table([0.5] * 8)) == "hurts"
-    assert gate_rules.helps(table([2.0] * 7 + [0.5])) == "mixed"
-    assert gate_rules.helps(table([2.0] * 5 + [1.1] * 3, [0.01] * 5 + [0.5] * 3)) == "mixed"
+SIX_SURE = [0.01] * 6 + [0.5] * 2
+FIVE_SURE = [0.01] * 5 + [0.5] * 3
+
+
+@pytest.mark.parametrize(
+    "ratios, p, answer",
+    [
+        ([2.0] * 6 + [1.1] * 2, SIX_SURE, "helps"),
+        ([0.5] * 8, 0.01, "hurts"),
+        ([2.0] * 7 + [0.5], 0.01, "mixed"),
+        ([2.0] * 5 + [1.1] * 3, FIVE_SURE, "mixed"),
+    ],
+)
+def test_helps_hurts_or_mixed(ratios, p, answer):
+    assert gate_rules.helps(table(ratios, p)) == answer
 
 
 def test_what_the_answers_rest_on_is_counted():
-    mixed = table(
-        [2.0, 1.6, 1.4, 0.5, 1.0, 3.0, np.nan], [0.01, 0.01, 0.01, 0.01, 0.01, 0.2, np.nan]
-    )
+    p = [0.01, 0.01, 0.01, 0.01, 0.01, 0.2, np.nan]
+    mixed = table([2.0, 1.6, 1.4, 0.5, 1.0, 3.0, np.nan], p)
     assert gate_rules.score(mixed) == (3, 1)
     assert gate_rules.count_nearer(mixed) == 2
-    usual, undone = table([4.0, 0.5, 2.0], k=[20, 30, 60]), table([0.2, 1.5, 0.5], k=[20, 30, 60])
-    assert list(gate_rules.gaps_not_narrowed(undone, usual)["k"]) == [20, 60]
-    assert list(gate_rules.gaps_not_narrowed(usual, undone)["k"]) == [30, 60]
 
 
-def test_elsewhere_and_conditioning():
-    assert gate_rules.elsewhere(table([1.6] * 4 + [1.0] * 4)) == "yes"
-    assert gate_rules.elsewhere(table([1.4] * 8)) == "no"
-    assert gate_rules.elsewhere(table([1.6] * 8, p=0.2)) == "no"
-    wide, half, narrow = table([4.0, 0.25]), table([2.5, 0.4]), table([1.1, 0.9])
-    assert [gate_rules.conditioning(undone, wide) for undone in (narrow, half, wide)] == [
-        "optimisation",
-        "partly",
-        "not conditioning",
-    ]
+def test_gaps_that_are_not_narrowed_are_those_of_the_same_row():
+    usual = table([4.0, 0.5, 2.0], k=[20, 30, 60])
+    undone = table([0.2, 1.5, 0.5], k=[20, 30, 60])
+    kept = gate_rules.gaps_not_narrowed(undone, usual)
+    assert list(kept["k"]) == [20, 60]
+    kept = gate_rules.gaps_not_narrowed(usual, undone)
+    assert list(kept["k"]) == [30, 60]
+
+
+@pytest.mark.parametrize(
+    "ratios, p, answer",
+    [
+        ([1.6] * 4 + [1.0] * 4, 0.01, "yes"),
+        ([1.4] * 8, 0.01, "no"),
+        ([1.6] * 8, 0.2, "no"),
+    ],
+)
+def test_elsewhere(ratios, p, answer):
+    assert gate_rules.elsewhere(table(ratios, p)) == answer
+
+
+@pytest.mark.parametrize(
+    "left, answer",
+    [
+        ([1.1, 0.9], "optimisation"),
+        ([2.5, 0.4], "partly"),
+        ([4.0, 0.25], "not conditioning"),
+    ],
+)
+def test_conditioning(left, answer):
+    wide = table([4.0, 0.25])
+    assert gate_rules.conditioning(table(left), wide) == answer
 
 
 def test_a_family_shares_holms_correction_and_counts_what_was_planned():
-    one, two = pd.DataFrame({"p_raw": [0.01, 0.02]}), pd.DataFrame({"p_raw": [0.001]})
+    one = pd.DataFrame({"p_raw": [0.01, 0.02]})
+    two = pd.DataFrame({"p_raw": [0.001]})
     first, second = contrasts.family(one, two)
     np.testing.assert_allclose(
         [*first["p_holm"], *second["p_holm"]], paired.holm([0.01, 0.02, 0.001])
@@ -136,27 +186,23 @@ def test_a_family_shares_holms_correction_and_counts_what_was_planned():
 
 
 def test_regrets_by_hand():
-    errors = {
-        "a": {20: [1, 1, 1.0], 60: [4, 4, 4.0]},
-        "b": {20: [2, 2, 2.0], 60: [1, 1, 1.0]},
-        "c": {20: [9, 9, 9.0], 60: [9, 9, 9.0]},
-    }
-    rows = [
-        {"gate": g, "k": k, "seed": s, "status": "ok", "rel_l2_u": e}
-        for g, ks in errors.items()
-        for k, es in ks.items()
-        for s, e in enumerate(es)
-    ]
-    table = contrasts.regrets(pd.DataFrame(rows))
-    assert list(table.index) == ["b", "a", "c"]
-    assert list(
-        table.loc[
-            "b", ["regret_20", "regret_60", "regret_worst", "low", "high", "best_in", "median_20"]
-        ]
-    ) == [2, 1, 2, 2, 2, 1, 2]
-    assert list(table["best_in"]) == [1, 0, 0]
+    errors = {("a", 20): 1.0, ("a", 60): 4.0, ("b", 20): 2.0, ("b", 60): 1.0}
+    errors |= {("c", 20): 9.0, ("c", 60): 9.0}
+    rows = []
+    for (gate, k), error in errors.items():
+        for seed in range(3):
+            row = {"gate": gate, "k": k, "seed": seed}
+            rows.append(row | {"status": "ok", "rel_l2_u": error})
+    found = contrasts.regrets(pd.DataFrame(rows))
+    assert list(found.index) == ["b", "a", "c"]
+    assert list(found["best_in"]) == [1, 0, 0]
+    best = found.loc["b"]
+    assert list(best[["regret_20", "regret_60", "regret_worst"]]) == [2, 1, 2]
+    assert list(best[["low", "high"]]) == [2, 2]
+    assert best["median_20"] == 2
     rows[0]["status"] = "diverged"
-    assert np.isnan(contrasts.regrets(pd.DataFrame(rows)).loc["a", "regret_20"])
+    found = contrasts.regrets(pd.DataFrame(rows))
+    assert np.isnan(found.loc["a", "regret_20"])
 
 
 def test_tables_and_numbers_keep_ten_digits(tmp_path):

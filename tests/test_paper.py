@@ -1,18 +1,12 @@
-"""The paper: no result is typed, every number is quoted, generated files name their notebook, the
-PDF builds and is the same twice."""
+"""The paper: no result is typed, every number is quoted, generated files name their notebook."""
 
 import json
 import re
-import shutil
 
-import papermill
 import pytest
 
-from pinnlib import RunSpec
-from pinnlib.bundle import pdf
-from pinnlib.paths import NOTEBOOKS, ROOT
+from pinnlib.paths import ROOT
 from pinnlib.report.findings import NOT_QUOTED
-from pinnlib.runs.store import Store, decode, encode
 from pinnlib.style.latex import macro_name
 
 PAPER = ROOT / "paper"
@@ -113,89 +107,3 @@ def test_every_reference_is_cited():
     bibliography = (PAPER / "references.bib").read_text(encoding="utf-8")
     cited = ",".join(re.findall(r"\\cite\{([^}]*)\}", SOURCE)).split(",")
     assert set(cited) == set(re.findall(r"^@\w+\{(\w+),", bibliography, re.M))
-
-
-# The PDF
-
-needs_latex = pytest.mark.skipif(
-    shutil.which("latexmk") is None, reason="latexmk is missing (./run_all.sh tells how to get it)"
-)
-
-
-def test_only_the_committed_records_make_the_paper():
-    assert pdf.build_pdf("smoke", False).startswith("none")
-    assert pdf.build_pdf("paper", True).startswith("none")
-
-
-def test_without_latexmk_the_pdf_is_skipped(monkeypatch):
-    monkeypatch.setattr(pdf.shutil, "which", lambda name: None)
-    assert pdf.build_pdf("paper", False).startswith("skipped")
-
-
-@needs_latex
-@pytest.mark.parametrize(
-    "text, error",
-    [("\n\\nonsense\n", r"Undefined control sequence.*l\.2"), ("see \\ref{nowhere}", "nowhere")],
-)
-def test_a_failure_names_the_first_error(tmp_path, text, error):
-    document = rf"\documentclass{{article}}\begin{{document}}{text}\end{{document}}"
-    (tmp_path / "main.tex").write_text(document)
-    with pytest.raises(pdf.PdfError, match=error):
-        pdf.compile_pdf(tmp_path, tmp_path / "build")
-
-
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """The PDF of the repository and its log."""
-    return pdf.compile_pdf(place=tmp_path_factory.mktemp("paper") / "build")
-
-
-@needs_latex
-@pytest.mark.slow
-def test_two_builds_give_the_same_bytes(compiled, tmp_path):
-    again, _ = pdf.compile_pdf(place=tmp_path / "build")
-    assert again.read_bytes() == compiled[0].read_bytes()
-
-
-@needs_latex
-@pytest.mark.slow
-def test_no_line_is_too_wide(compiled):
-    assert pdf.overfull(compiled[1]) == 0
-
-
-def change_record(folder, spec, metric, change):
-    """Add to a metric of one record of the store in `folder`."""
-    for path in Store(folder).files():
-        records = [decode(line) for line in path.read_text().splitlines(keepends=True)]
-        for record in records:
-            if record["key"] == spec.key:
-                record["metrics"][metric] += change
-                path.write_text("".join(map(encode, records)))
-
-
-def mean_error(paper):
-    """Mean ReL2E of the exponential gate at k = 20 with penalty in the table of tests."""
-    table = (paper / "generated" / "tests.tex").read_text(encoding="utf-8")
-    row = re.search(r"^50 & 20 & ReL2E.*", table, re.M)
-    return float(row[0].split("&")[5])
-
-
-@needs_latex
-@pytest.mark.notebook
-def test_another_record_makes_another_pdf(compiled, tmp_path):
-    for folder in ("data", "figures", "paper"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
-    spec = RunSpec(gate="exp", k=20, seed=3)  # one of the twenty behind a published row
-    change_record(tmp_path / "data" / "records", spec, "rel_l2_u", 2.0)
-    for name in ("03_statistics", "07_claims"):
-        papermill.execute_notebook(
-            NOTEBOOKS / f"{name}.ipynb",
-            tmp_path / f"{name}.ipynb",
-            {"output": str(tmp_path)},
-            kernel_name="python3",
-            progress_bar=False,
-        )
-    paper = tmp_path / "paper"
-    assert mean_error(paper) == pytest.approx(mean_error(PAPER) + 0.1, abs=2e-3)  # 2.0 / 20 seeds
-    changed, _ = pdf.compile_pdf(paper, tmp_path / "build")
-    assert changed.read_bytes() != compiled[0].read_bytes()

@@ -70,3 +70,38 @@ def test_beside_published():
 def test_tests_of_other_models_are_refused():
     with pytest.raises(ValueError, match="^model="):
         published.beside_published(paired.gate_tests(both_k().assign(model="fixed")))
+
+
+# What ./run_all.sh prints
+
+
+def comparison(tiny=False, own_records=False, runs=both_k):
+    beside = published.beside_published(paired.gate_tests(runs()))
+    written = published.beside_published(paired.gate_tests(both_k()))
+    return published.comparison_text(beside, written, tiny, own_records)
+
+
+def no_run():
+    return both_k().assign(status="missing")
+
+
+def test_the_complete_tests_are_printed_beside_the_published_ones():
+    title, heads, *rows = comparison().strip().splitlines()
+    assert title == "Paired tests of the two gates, ours beside the paper's:"
+    assert heads.split()[:5] == ["lambda_ic", "k", "metric", "winner", "winner"]
+    assert len(rows) == 4  # none of the four with λ = 0
+    assert rows[0].split()[:5] == ["50", "20", "max_ae_u", "exp", "exp"]
+    assert rows[0].split()[-1] == "<1.0e-04"
+
+
+def test_without_a_complete_test_those_of_the_loss_of_the_text_are_printed():
+    text = comparison(runs=no_run)
+    assert "under the loss of the paper's text" in text
+    assert len(text.strip().splitlines()) == 6
+
+
+def test_tiny_runs_and_runs_of_another_processor_are_named():
+    assert "tiny runs" in comparison(tiny=True, own_records=True)
+    assert "another kind of processor" in comparison(own_records=True)
+    assert "another kind of processor" not in comparison(tiny=True, own_records=True)
+    assert "another kind of processor" not in comparison()

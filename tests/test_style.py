@@ -7,7 +7,6 @@ import pytest
 
 from pinnlib.style import latex
 from pinnlib.style.figures import filled, log_axis, panels, shades, styles
-from pinnlib.style.guess_mathematics import escape_guessing, mark_mathematics
 
 # --- figures ---
 
@@ -66,6 +65,7 @@ def test_a_log_axis_holds_what_is_drawn():
         ("50% & more_of #1", r"50\% \& more\_\allowbreak{}of \#1"),
         ("mathematics $k = 20$ & $p_1$ stays", r"mathematics $k = 20$ \& $p_1$ stays"),
         ("$θ = 0.2$ at $σ(ρ_0)$", r"$\theta  = 0.2$ at $\sigma (\rho _0)$"),
+        ("k = 20 of g at t", "k = 20 of g at t"),  # nothing is guessed
         ("a single $ is text", r"a single \$ is text"),
         ("λ, θ, α, ρ0, σ", r"$\lambda_{\mathrm{IC}}$, $\theta$, $\alpha$, $\rho_0$, $\sigma$"),
         ("1 ± 2, r², < 3 – …", r"1 $\pm$ 2, r$^2$, $<$ 3 -- \ldots{}"),
@@ -77,26 +77,6 @@ def test_a_log_axis_holds_what_is_drawn():
 )
 def test_text_is_escaped(text, expected):
     assert latex.escape(text) == expected
-
-
-@pytest.mark.parametrize(
-    "text, expected",
-    [
-        ("k = 20, p 1e-12", "$k = 20$, $p$ 1e-12"),
-        ("λ = 50 at t = 2.5.", "$λ = 50$ at $t = 2.5$."),
-        ("exp(alpha=2.0), linear(scale=0.1) and exp", "$1-e^{-2t}$, $t/10$ and exp"),
-        ("r_min of gate's r", r"$r_{\min}$ of gate's $r$"),
-        ("g, g' and g'' in t's", "$g$, $g'$ and $g''$ in $t$'s"),
-        ("e.g. 't' at k = 1,000", "e.g. 't' at $k$ = 1,000"),
-        ("by -K e at $k = 20$", "by $-Ke$ at $k = 20$"),
-    ],
-)
-def test_mathematics_is_marked(text, expected):
-    assert mark_mathematics(text) == expected
-
-
-def test_marked_mathematics_is_left_by_escape():
-    assert escape_guessing("k = 20 & p 1e-12") == r"$k = 20$ \& $p$ $10^{-12}$"
 
 
 # --- numbers ---

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import pandas as pd
 import papermill
 from nbclient.exceptions import DeadKernelError
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
@@ -58,12 +57,9 @@ class Execution:
     parameters: Parameters
     seconds: float
 
-    @property
-    def data(self) -> Path:
-        return ROOT / self.parameters.get("output", "") / "data"
-
     def manifest(self) -> Manifest:
-        path = self.data / "provenance" / f"{self.notebook.stem}.json"
+        data = ROOT / self.parameters.get("output", "") / "data"
+        path = data / "provenance" / f"{self.notebook.stem}.json"
         return json.loads(path.read_text())
 
 
@@ -184,70 +180,15 @@ def save_back(executions: Sequence[Execution]) -> None:
 
 def summary(executions: Sequence[Execution]) -> str:
     """Messages of the notebooks, what was made, where, and how long it took."""
-    messages = [published_comparison(executions)]
-    lines = []
+    messages, lines = [], []
     for execution in executions:
         manifest = execution.manifest()
-        messages.append(manifest.get("message", ""))
+        if "message" in manifest:
+            messages.append(manifest["message"])
         html = relative(execution.executed.with_suffix(".html"))
         count = len(manifest["written"])
         lines.append(
             f"{execution.notebook.stem:<24} {execution.seconds:6.1f} s   {count:3d} files   {html}"
         )
     total = sum(execution.seconds for execution in executions)
-    messages = [message for message in messages if message]
     return "\n".join([*messages, *lines, f"total {total:.0f} s"])
-
-
-# To be moved to report/published.py: notebook 03 sets `out.message` to this text.
-
-OTHER_PROCESSOR = """
-Trained on another kind of processor than the records of the repository, these runs have other last
-bits, and training turns them into other digits: at k = 20 other seeds converge to the wrong
-trajectory, which moves means, shares and ratios of the linear gate.
-data/statistics_beside_published.csv has the same table for the records.
-"""
-COMPARED = {
-    "winner": "",
-    "mean_exp": ".3f",
-    "mean_linear": ".3f",
-    "frac_win": ".2f",
-    "p_holm": ".1e",
-}
-
-
-def published_comparison(executions: Sequence[Execution]) -> str:
-    for execution in executions:
-        if execution.notebook.stem == "03_statistics":
-            beside = pd.read_csv(execution.data / "statistics_beside_published.csv")
-            as_written = pd.read_csv(execution.data / "statistics_beside_published_as_written.csv")
-            tiny = "steps" in execution.parameters
-            own_records = execution.data != ROOT / "data" and any(
-                (execution.data / "records").glob("*.jsonl")
-            )
-            return published_comparison_text(beside, as_written, tiny, own_records)
-    return ""
-
-
-def published_comparison_text(
-    beside: pd.DataFrame, as_written: pd.DataFrame, tiny: bool, own_records: bool
-) -> str:
-    """The published tests beside ours, as text: those that are complete, if none is, as written.
-
-    `tiny`: of a smoke test; `own_records`: trained here, not the repository's.
-    """
-    table = beside.dropna(subset="p_holm")
-    loss = ""
-    if table.empty:
-        table = as_written.dropna(subset="p_holm")
-        loss = " under the loss of the paper's text"
-    shown = table[["lambda_ic", "k", "metric"]].copy()
-    for name, digits in COMPARED.items():
-        shown[name] = table[name].map(f"{{:{digits}}}".format)
-        shown[f"{name} (paper)"] = table[f"{name}_published"].map(f"{{:{digits}}}".format)
-    bound = table["p_holm_is_bound"].map({True: "<", False: ""})
-    shown["p_holm (paper)"] = bound + shown["p_holm (paper)"]
-    ours = "ours (of tiny runs, which mean nothing)" if tiny else "ours"
-    note = OTHER_PROCESSOR if own_records and not tiny else ""
-    title = f"Paired tests of the two gates{loss}, {ours} beside the paper's:"
-    return f"\n{title}\n{shown.to_string(index=False)}\n{note}"

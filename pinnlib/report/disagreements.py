@@ -1,6 +1,5 @@
 """Where the paper's text and the released code disagree, and what that was measured to change."""
 
-import re
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from pinnlib.analysis.paired import LEVEL
 from pinnlib.metrics import state_error
 from pinnlib.report.evidence import Evidence
 from pinnlib.report.findings import inside
-from pinnlib.report.identities import SPECS, frequencies, normal
+from pinnlib.report.identities import SPECS, frequencies, random_parameters
 from pinnlib.runs.record import result_of
 
 TEXTS = Path(__file__).with_name("disagreements.toml")
@@ -62,7 +61,7 @@ def as_written(evidence: Evidence) -> pd.Series:
 
 
 def winners(table: pd.DataFrame, loss: str, lambda_ic: float, metric: str = "rel_l2_u") -> str:
-    """From `losses`: "exp at $k = 10$, 20; linear at $k = 30$ to 60; open at $k = 70$"."""
+    """From `losses`: "exp at $k = 10$, $20$; linear at $k = 30$ to $60$; open at $k = 70$"."""
     part = table.query("lambda_ic == @lambda_ic and metric == @metric")
     part = part.dropna(subset=f"text_{loss}")
     grid = sorted(part["k"])
@@ -73,15 +72,17 @@ def winners(table: pd.DataFrame, loss: str, lambda_ic: float, metric: str = "rel
 
 
 def stretches(ks: Sequence[float], grid: Sequence[float]) -> str:
-    """ "$k = 10$, 20, 40 to 60": three or more neighbours on the grid as one stretch."""
+    """ "$k = 10$, $20$, $40$ to $60$": three or more neighbours on the grid as one stretch."""
+    texts = {k: f"${k:g}$" for k in ks}
+    texts[ks[0]] = f"$k = {ks[0]:g}$"
     gaps = np.diff(np.searchsorted(grid, ks)) > 1
     words = []
     for run in np.split(ks, np.flatnonzero(gaps) + 1):
         if len(run) > 2:
-            words.append(f"{run[0]:g} to {run[-1]:g}")
+            words.append(f"{texts[run[0]]} to {texts[run[-1]]}")
         else:
-            words += [f"{k:g}" for k in run]
-    return re.sub(r"[\d.]+", r"$k = \g<0>$", ", ".join(words), count=1)
+            words += [texts[k] for k in run]
+    return ", ".join(words)
 
 
 def _loss_matters(evidence: Evidence) -> str:
@@ -107,7 +108,7 @@ def _seeding(evidence: Evidence) -> str:
 
 def _twenty_points(_: Evidence) -> str:
     spec = SPECS["exp"]
-    theta = normal(spec.trunk.size(2), 0)
+    theta = random_parameters(spec, 0)
     _, angle = spec.ansatz().jets(theta, torch.zeros(1, 20, dtype=torch.float64))
     spread = np.ptp(angle.first[0].numpy())
     return (

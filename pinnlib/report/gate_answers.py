@@ -1,4 +1,7 @@
-"""Answers of notebook 06: their evidence in words, and its tables for LaTeX."""
+"""Answers of notebook 06: their evidence in words, and its tables for LaTeX.
+
+Mathematics in the texts stands between dollars.
+"""
 
 from collections.abc import Mapping
 
@@ -30,13 +33,13 @@ def factor_evidence(table: pd.DataFrame) -> str:
 def best_alphas(medians: pd.DataFrame) -> str:
     """The α (index) with the smallest median error at each k (columns)."""
     best = smallest(medians).dropna()
-    return ", ".join(f"{alpha:g} at k = {k}" for k, alpha in best.items()) or "open"
+    return ", ".join(f"{alpha:g} at $k = {k}$" for k, alpha in best.items()) or "open"
 
 
 def alpha_evidence(table: pd.DataFrame, medians: pd.DataFrame) -> str:
     """The best α at each k, and how many contrasts each loses; `table` has α in place of gates."""
-    losses = ", ".join(f"{count} (α = {alpha})" for alpha, count in lost(table).items())
-    return f"best α: {best_alphas(medians)}; significant losses, of 16: {losses}"
+    losses = ", ".join(f"{count} ($α = {alpha}$)" for alpha, count in lost(table).items())
+    return f"best $α$: {best_alphas(medians)}; significant losses, of 16: {losses}"
 
 
 def loss_evidence(favourites: pd.DataFrame, answer: str) -> str:
@@ -44,7 +47,7 @@ def loss_evidence(favourites: pd.DataFrame, answer: str) -> str:
     differ = (favourites["balanced"] != favourites["mse"]).sum()
     return (
         "best of ten gates over ten seeds: not the same under both losses at"
-        f" {differ} of {len(favourites)} k; each significantly better under its own {answer}"
+        f" {differ} of {len(favourites)} $k$; each significantly better under its own {answer}"
     )
 
 
@@ -52,7 +55,7 @@ def budget_evidence(table: pd.DataFrame) -> str:
     """Every ratio with its p."""
     texts = []
     for row, ratio in zip(table.itertuples(), ratio_texts(table), strict=True):
-        texts.append(f"{ratio} at k = {row.k} after {row.steps:,} updates, p {row.p_holm:.1g}")
+        texts.append(f"{ratio} at $k = {row.k}$ after {row.steps:,} updates, $p$ {row.p_holm:.1g}")
     return f"ten seeds, linear/exp {'; '.join(texts)}"
 
 
@@ -62,7 +65,7 @@ def velocity_evidence(against_penalty: pd.DataFrame, gates: pd.DataFrame) -> str
     return (
         f"better in {better}, worse in {worse} of {len(against_penalty)}"
         f" (penalty/hard {_range(against_penalty['ratio'])});"
-        f" with it the gates differ at {sum(gate_rules.score(gates))} of {len(gates)} k"
+        f" with it the gates differ at {sum(gate_rules.score(gates))} of {len(gates)} $k$"
     )
 
 
@@ -80,9 +83,9 @@ def gap_evidence(tables: Contrasts) -> str:
     gaps = {method: np.exp(gate_rules.gap(table)) for method, table in tables.items()}
     factors = ", ".join(f"{gap:.2f} ({method})" for method, gap in gaps.items())
     rows = gate_rules.gaps_not_narrowed(tables["Levenberg–Marquardt"], tables["Adam"])
-    kept = " and ".join(f"{row.model} at k = {row.k}" for row in rows.itertuples())
+    kept = " and ".join(f"{row.model} at $k = {row.k}$" for row in rows.itertuples())
     return (
-        f"ten seeds, median gap between the gates over trunks and k: a factor {factors};"
+        f"ten seeds, median gap between the gates over trunks and $k$: a factor {factors};"
         " SGD: adaptive trunk only;"
         f" Levenberg–Marquardt does not narrow it for {kept or 'none'}"
     )

@@ -70,7 +70,7 @@ def changes(table: pd.DataFrame, ks: Collection[float]) -> str:
     if _incomplete(table):
         return "open"
     both = (significant_sides(table) == 1).groupby(table["k"]).all()
-    return f"at {int(both.sum())} of {len(ks)} k"
+    return f"at {int(both.sum())} of {len(ks)} $k$"
 
 
 def budget_decides(table: pd.DataFrame) -> str:

@@ -9,15 +9,10 @@ from pinnlib.analysis.paired import (
     METRICS,
     SETTING,
     STATUSES,
-    TEST,
     pair_runs,
     summary_table,
 )
 
-WORDS = {0: "zero", 20: "twenty", 50: "fifty", 60: "sixty"}  # a LaTeX macro has letters only
-WORDS |= {"max_ae_u": "max_ae", "rel_l2_u": "rel_ltwo"}
-VERDICT = ["winner", "n", "mean_exp", "mean_linear", "frac_win", "p_raw", "p_holm", "p_one_sided"]
-VERDICT += ["hodges_lehmann", "rank_biserial", "median_ratio", "seeds_to_lose"]
 FORMATS = {"mean_exp": "{:.3f}", "mean_linear": "{:.3f}", "frac_win": "{:.2f}"}
 P_VALUES = ["p_raw", "p_holm", "p_holm_published", "p_holm_worst", "p_one_sided"]
 FORMATS |= dict.fromkeys(P_VALUES, "{:.1e}")
@@ -104,29 +99,3 @@ def gate_sensitivity(every_k: pd.DataFrame) -> pd.DataFrame:
     groups = sizes.groupby([*SETTING, "metric"])["size"]
     table = groups.agg(k_needed="size", k_there="count", median="median", max="max")
     return format_columns(table, {"median": "{:.3f}", "max": "{:.3f}"})
-
-
-def crossover_numbers(crossovers: pd.DataFrame) -> dict[str, int]:
-    """Crossovers of the adaptive model for the text; NaN where not every k has a winner."""
-    decided = crossovers["k_decided"] == crossovers["k_needed"]
-    counts = crossovers["crossovers"].where(decided).xs("adaptive", level="model")
-    numbers = {}
-    for (weight, loss, metric), count in counts.items():
-        numbers[f"crossovers_{loss}_lambda_{WORDS[weight]}_{WORDS[metric]}"] = count
-    return numbers
-
-
-def verdict_numbers(
-    tests: pd.DataFrame, effects: pd.DataFrame, sensitivity: pd.DataFrame
-) -> dict[str, float | str]:
-    """The tests, value by value, for the text: "lambda_fifty_k_twenty_max_ae_p_holm" and so on."""
-    sizes = effects.drop(columns=["n", "needed"])
-    table = tests.merge(sizes, on=TEST)
-    table = table.merge(sensitivity[[*TEST, "seeds_to_lose"]], on=TEST)
-    table["median_ratio"] = np.exp(table["median_log_ratio"])
-    numbers = {}
-    for row in table.to_dict("records"):
-        words = WORDS[row["lambda_ic"]], WORDS[row["k"]], WORDS[row["metric"]]
-        prefix = "lambda_{}_k_{}_{}".format(*words)
-        numbers |= {f"{prefix}_{name}": row[name] for name in VERDICT}
-    return numbers

@@ -1,13 +1,13 @@
 """The tables, lists and macros of the report as LaTeX."""
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
 
 from pinnlib.losses import LOSSES
 from pinnlib.models import MODELS
-from pinnlib.report.evidence import plain
 from pinnlib.report.findings import NOT_QUOTED
 from pinnlib.spec import RunSpec
 from pinnlib.style.latex import escape, longtable, macros, probability, tabular
@@ -16,20 +16,19 @@ LAMBDA = r"$\lambda_{\mathrm{IC}}$"
 WINNERS = {"exp": r"$A\downarrow$", "linear": r"$B\downarrow$", "tie": "tie"}
 TEST_HEADS = [LAMBDA, "$k$", "Metric", "Winner", "$n$", "mean($A$)", "mean($B$)", "frac(win)"]
 TEST_HEADS += [rf"$p_{{\mathrm{{{name}}}}}$" for name in ("raw", "Holm", "1s")]
-
-
-def _source(text):
-    """What style.latex takes: plain text, whose mathematics it finds by itself."""
-    return plain(text)  # `return text` once `escape` leaves $…$ alone
-
-
-def _latex(text):
-    return escape(_source(text))
+CLAIM_HEADS = {
+    "wording": "Claim",
+    "where": "Where in the original",
+    "rule": "Rule",
+    "published": "Published",
+    "ours": "Ours",
+    "verdict": "Verdict",
+}
 
 
 def quoted_macros(numbers: Mapping[str, Any]) -> str:
     """A macro for every number, except those that only a notebook reads."""
-    return macros({key: _source(numbers[key]) for key in numbers if key not in NOT_QUOTED})
+    return macros({key: numbers[key] for key in numbers if key not in NOT_QUOTED})
 
 
 def gate_table(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -91,10 +90,8 @@ def differences(ledger: pd.DataFrame) -> str:
 
 def _claims(ledger):
     """The ledger as LaTeX under the heads of the report."""
-    heads = {"wording": "Claim", "where": "Where in the original", "rule": "Rule"}
-    heads |= {"published": "Published", "ours": "Ours", "verdict": "Verdict"}
-    table = ledger.map(_latex).rename(columns=heads)
-    table["Ours"] = table["Ours"].where(table["Ours"] != "", table["reason"])
+    table = ledger.map(escape).rename(columns=CLAIM_HEADS)
+    table["Ours"] = table["Ours"].mask(table["Ours"] == "", table["reason"])
     return table
 
 
@@ -104,18 +101,19 @@ def disagreement_table(disagreements: pd.DataFrame) -> str:
         "Where the paper's text differs from the released code or is silent, "
         "and what that was measured to change."
     )
-    table = disagreements[["id", "text", "code", "ours", "consequence"]].map(_latex)
+    table = disagreements[["id", "text", "code", "ours", "consequence"]].map(escape)
     table.columns = ["Point", "The text", "The released code", "Here", "Measured consequence"]
     return longtable(table, [0.12, 0.15, 0.2, 0.18, 0.23], caption, "tab:disagreements")
 
 
 def loss_table(both: pd.DataFrame) -> str:
     """The gates under either loss, a row per metric and k; columns are pairs (text_<loss>, λ)."""
-    metrics = both.index.get_level_values("metric").map(escape)
-    table = pd.DataFrame({"Metric": metrics})
-    table = table.mask(table.duplicated(), "")
-    table["$k$"] = both.index.get_level_values("k").map("{:g}".format)
-    for text, weight in sorted(both.columns, key=lambda column: (column[1], column[0])):
+    rows = both.index.to_frame(index=False)
+    metrics = rows["metric"].map(escape)
+    table = pd.DataFrame()
+    table["Metric"] = metrics.mask(metrics.duplicated(), "")
+    table["$k$"] = rows["k"].map("{:g}".format)
+    for text, weight in sorted(both.columns, key=itemgetter(1, 0)):
         head = rf"{LAMBDA[:-1]}={weight:g}$, {text.removeprefix('text_')}"
         table[head] = both[text, weight].map(escape).to_numpy()
     return tabular(table, "l r l l l l", list(metrics))
@@ -124,27 +122,44 @@ def loss_table(both: pd.DataFrame) -> str:
 def effect_table(effects: pd.DataFrame) -> str:
     """Size of the difference at each test and the seeds an adversary must remove; "open" where
     runs are missing. A is exp, B is linear."""
-    table = pd.DataFrame()
-    table[LAMBDA] = effects["lambda_ic"].map("{:g}".format)
-    table["$k$"] = effects["k"].map("{:g}".format)
-    table["Metric"] = effects["metric"].map(escape)
-    ratios = effects[["ratio", "ratio_low", "ratio_high"]].to_numpy()
-    table["ratio $B/A$"] = [f"{ratio:.2f} [{low:.2f}, {high:.2f}]" for ratio, low, high in ratios]
-    table["difference $B-A$"] = effects["hodges_lehmann"].map("${:.3f}$".format)
-    table["rank-biserial"] = effects["rank_biserial"].map("${:.2f}$".format)
-    table["seeds to lose"] = effects["seeds_to_lose"].astype(str)
+    ratios = []
+    for row in effects.itertuples():
+        ratios.append(f"{row.ratio:.2f} [{row.ratio_low:.2f}, {row.ratio_high:.2f}]")
+    table = pd.DataFrame(
+        {
+            LAMBDA: effects["lambda_ic"].map("{:g}".format),
+            "$k$": effects["k"].map("{:g}".format),
+            "Metric": effects["metric"].map(escape),
+            "ratio $B/A$": ratios,
+            "difference $B-A$": effects["hodges_lehmann"].map("${:.3f}$".format),
+            "rank-biserial": effects["rank_biserial"].map("${:.2f}$".format),
+            "seeds to lose": effects["seeds_to_lose"].astype(str),
+        }
+    )
     table.loc[effects["note"] != "", table.columns[3:]] = "open"
     return tabular(table, "l l l l r r r", list(effects["lambda_ic"]))
 
 
 def setting_numbers(spec: RunSpec) -> dict[str, Any]:
     """setting_<name> → value: what the report says of a run, its system, the models, the loss."""
-    system, network = spec.system_object, MODELS["baseline"]()
+    system = spec.system_object
+    network = MODELS["baseline"]()
     bands = [f"{count} from {low:g} to {high:g} rad/s" for low, high, count in spec.trunk.bands]
-    values = {"updates": spec.steps, "points": spec.points, "rate": spec.lr}
-    values |= {"horizon": spec.horizon, "grid": len(spec.reference.t), "bands": " and ".join(bands)}
-    values |= {"g": system.g, "m": system.m, "length": system.L0, "floor": system.floor}
-    values |= {"layers": network.depth, "width": network.hidden, "decay": LOSSES["balanced"].decay}
+    values = {
+        "updates": spec.steps,
+        "points": spec.points,
+        "rate": spec.lr,
+        "horizon": spec.horizon,
+        "grid": len(spec.reference.t),
+        "bands": " and ".join(bands),
+        "g": system.g,
+        "m": system.m,
+        "length": system.L0,
+        "floor": system.floor,
+        "layers": network.depth,
+        "width": network.hidden,
+        "decay": LOSSES["balanced"].decay,
+    }
     for name, start in zip(system.components, spec.initial_position, strict=True):
         values[f"{name}_start"] = start
     for name, model in MODELS.items():

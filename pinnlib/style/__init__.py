@@ -3,7 +3,6 @@
 labels   names of the metrics, in text and on axes
 figures  Matplotlib settings (applied on import), colours and markers of models and gates
 latex    escaped text, numbers, macros and tables
-guess_mathematics  dollars around mathematics in texts that are plain in data files
 
 Import from the modules. This room imports the core only.
 """

@@ -154,17 +154,6 @@ def longtable(frame: pd.DataFrame, widths: Sequence[float], caption: str, label:
 \end{{longtable}}"""
 
 
-def _ruled(columns, head, lines, groups):
-    """A tabular of ready lines, until `report.paper_tables` uses `tabular`."""
-    body = [lines[0]]
-    for i in range(1, len(lines)):
-        if groups[i] != groups[i - 1]:
-            body.append(r"\midrule")
-        body.append(lines[i])
-    start = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule"]
-    return "\n".join([*start, *body, r"\bottomrule", r"\end{tabular}"])
-
-
 def save(out: Any, name: str, body: str) -> None:
     """Write paper/generated/<name>.tex of a notebook's Output; a comment names the notebook."""
     path = out.root / "paper" / "generated" / f"{name}.tex"
