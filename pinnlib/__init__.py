@@ -10,8 +10,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "gates": ["GATES", "Exponential", "Gate", "Linear", "Rational", "Tanh"],
-    "jets": ["Jet"],
+    "gates": ["GATES", "Exponential", "Gate", "Jet", "Linear", "Rational", "Tanh"],
     "models": ["MLP", "MODELS", "AdaptiveFourier", "FixedFourier", "Trunk"],
     "reference": ["reference_solution"],
     "spec": ["RunSpec"],

@@ -22,10 +22,9 @@ def validate(field: str, value: object, ok: object, allowed: str) -> None:
 
 def is_number(value: Any) -> bool:
     """True for a finite real number, including NumPy's, that is not a bool."""
-    if isinstance(value, bool) or not isinstance(value, (float, int, numbers.Real)):
-        return False
+    real = isinstance(value, (float, int, numbers.Real)) and not isinstance(value, bool)
     try:
-        return math.isfinite(value)
+        return real and math.isfinite(value)
     except OverflowError:  # an integer too large for a float
         return False
 

@@ -14,10 +14,6 @@ Array = Any  # a NumPy array or a torch tensor
 State = Any  # positions or velocities: a sequence of arrays, one per component
 
 
-def _math(x: Array) -> Any:
-    return torch if isinstance(x, torch.Tensor) else np
-
-
 @dataclass(frozen=True)
 class System(Named):
     """A system q'' = acceleration(q, q') with stiffness k; a subclass names its components."""
@@ -35,12 +31,6 @@ class System(Named):
     def energy(self, q: State, v: State) -> Array:
         """The total energy, conserved without damping."""
         raise NotImplementedError
-
-    def path(self, q: State, v: State) -> dict[str, Array]:
-        """{label: array} of the two axes of a drawing: two coordinates, or one and its velocity."""
-        velocities = [f"{name}_t" for name in self.components]
-        axes = [*zip(self.components, q, strict=True), *zip(velocities, v, strict=True)]
-        return dict(axes[:2])
 
     def residual(self, q: State, v: State, a: State) -> tuple[Array, ...]:
         """R = q'' − acceleration(q, q'), one array per component."""
@@ -69,11 +59,11 @@ class SpringPendulum(System):
     def acceleration(self, q: State, v: State) -> tuple[Array, ...]:
         r, theta = q
         r_t, theta_t = v
-        sin, cos = _math(theta).sin, _math(theta).cos
+        library: Any = torch if isinstance(theta, torch.Tensor) else np
         spring = self.k / self.m
         damping = self.c_r / self.m
-        r_tt = r * theta_t**2 - spring * (r - self.L0) + self.g * cos(theta) - damping * r_t
-        theta_tt = -2 * r_t * theta_t / r - self.g / r * sin(theta) - self.c_theta * theta_t
+        r_tt = r * theta_t**2 - spring * (r - self.L0) + self.g * library.cos(theta) - damping * r_t
+        theta_tt = -2 * r_t * theta_t / r - self.g / r * library.sin(theta) - self.c_theta * theta_t
         return r_tt, theta_tt
 
     def energy(self, q: State, v: State) -> Array:
@@ -81,11 +71,7 @@ class SpringPendulum(System):
         r_t, theta_t = v
         kinetic = self.m / 2 * (r_t**2 + (r * theta_t) ** 2)
         spring = self.k / 2 * (r - self.L0) ** 2
-        return kinetic + spring - self.m * self.g * r * _math(theta).cos(theta)
-
-    def path(self, q: State, v: State) -> dict[str, Array]:
-        r, theta = q
-        return {"$x$ [m]": r * _math(theta).sin(theta), "$y$ [m]": -r * _math(theta).cos(theta)}
+        return kinetic + spring - self.m * self.g * r * np.cos(theta)
 
 
 SYSTEMS: Registry = {kind.name: kind for kind in (SpringPendulum,)}

@@ -26,9 +26,7 @@ from pinnlib.systems import stack
 VECTOR = 32
 EARLIEST = 1e-6  # collocation points are clamped to at least this time
 HISTORY_EVERY = 100  # updates
-# Set to "quiet" for no progress bars, or to anything else where a notebook runs without a reader:
-# bars then go to the stderr of the process instead of the notebook's output.
-HEADLESS = "PINNLIB_HEADLESS"
+HEADLESS = "PINNLIB_HEADLESS"  # set where a notebook runs without a reader; see runs/progress.py
 # Settings in which the runs of a batch may differ, besides the numbers of their system.
 NUMBERS = {"k", "lambda_ic", "lambda_phys", "seed", "initial_position", "initial_velocity"}
 
@@ -160,8 +158,7 @@ def evaluate(spec: RunSpec, parameters: np.ndarray) -> Metrics:
 def batches(specs: Iterable[RunSpec], parts: int = 1) -> Iterator[list[RunSpec]]:
     """Lists of specs that train together: they differ in NUMBERS only, equal seeds side by side.
 
-    Each kind of run is cut into `parts` lists of equal length, or more if a list would exceed
-    `trunk.batch`.
+    Each kind of run gives `parts` lists of equal length; more, if `trunk.batch` is exceeded.
     """
     names = [field.name for field in fields(RunSpec) if field.name not in {*NUMBERS, "system"}]
     groups: dict[tuple, list[RunSpec]] = {}

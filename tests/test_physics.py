@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 import pinnlib
 from pinnlib import RunSpec, SpringPendulum, reference_solution
-from pinnlib.gates import GATES
-from pinnlib.jets import Jet, product
+from pinnlib.gates import GATES, Jet
 from pinnlib.metrics import error_metrics, residual_metrics, state_error
-from pinnlib.models import inverse_softplus
+from pinnlib.models import inverse_softplus, product
 from pinnlib.training import Collocation, Objective, initial_parameters
 
 PAPER_K = (10.0, 20.0, 30.0, 60.0, 130.0)

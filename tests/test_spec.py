@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import pinnlib
 from pinnlib import GATES, Exponential, Gate, Linear, RunSpec, SpringPendulum
-from pinnlib.gates import validate_gate
-from pinnlib.jets import Jet
+from pinnlib.gates import Jet, validate_gate
 from pinnlib.runs.progress import Lines, notebook_tqdm, progress_bar
 from pinnlib.training import HEADLESS
 

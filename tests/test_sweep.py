@@ -23,7 +23,7 @@ from test_records import essence
 
 from pinnlib import GATES, MLP, MODELS, Gate, RunSpec
 from pinnlib.explorer.runs import RunLibrary
-from pinnlib.jets import Jet
+from pinnlib.gates import Jet
 from pinnlib.paths import ROOT
 from pinnlib.runs.executors import GUARD, open_executor
 from pinnlib.runs.progress import TimeEstimate, WorkBar

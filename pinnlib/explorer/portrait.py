@@ -17,6 +17,7 @@ from pinnlib.models import Trunk
 from pinnlib.registry import validate
 from pinnlib.spec import RunSpec
 from pinnlib.style.figures import RED, shades, styles
+from pinnlib.style.labels import path_axes
 from pinnlib.training import Result, initial_parameters, predict
 
 WIDTH, ROW, COLUMNS = 9.0, 2.1, 4  # inches, inches, panels in a row
@@ -187,7 +188,7 @@ def _looks(specs, first):
 
 def _plot_reference(spec, path, states):
     ref = spec.reference
-    (x_label, x), (y_label, y) = spec.system_object.path(ref.q, ref.v).items()
+    (x_label, x), (y_label, y) = path_axes(spec.system_object, ref.q, ref.v).items()
     path.plot(x, y, **REFERENCE, label="reference")
     path.plot(x[0], y[0], "o", color="black", zorder=3)
     path.set(xlabel=x_label, ylabel=y_label)
@@ -208,7 +209,7 @@ def _plot_motion(run, look, panels):
         table[[form.format(name) for name in system.components]].to_numpy().T
         for form in ("{}", "{}_t", "residual_{}")
     )
-    panels.path.plot(*system.path(q, v).values(), **look)
+    panels.path.plot(*path_axes(system, q, v).values(), **look)
     for axis, component in zip(panels.states, q, strict=True):
         axis.plot(ref.t, component, **look)
     later = ref.t > 0  # at the start the error is exactly zero

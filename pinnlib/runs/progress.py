@@ -1,6 +1,8 @@
 """Progress bars, and how long runs take at the pace of those on record.
 
-A bar is drawn in a terminal or a live notebook; a file or a pipe gets a line a minute.
+A bar is drawn in a terminal or a live notebook; a file or a pipe gets a line a minute. Where the
+environment variable HEADLESS is set, a notebook runs without a reader: its bars go to the stderr of
+the process instead of the notebook's output, and nowhere if it is "quiet".
 """
 
 import contextlib
