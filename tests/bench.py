@@ -2,156 +2,9 @@
 
 import argparse
 import json
-import multiprocessing
-import platform
-import resource
-import subprocess
-import sys
-import tempfile
-import time
 from pathlib import Path
 
-import numba
-import numpy as np
-import torch
-
-import pinnlib
-from pinnlib import RunSpec
-from pinnlib.analysis import ntk
-from pinnlib.runs.provenance import cpu
-from pinnlib.runs.store import Store
-from pinnlib.runs.studies import STUDIES
-from pinnlib.runs.sweep import sweep
-from pinnlib.runs.table import specs_of
-from pinnlib.training import initial_parameters, train_batch
-
 OUT = Path(__file__).parents[1] / "data" / "benchmark.json"
-UPDATES = {"adaptive": (6, 40), "fixed": (6, 40), "baseline": (3, 10)}  # of oracle and engine
-FIND_MISSING = """
-from pinnlib.runs.store import Store
-from pinnlib.runs.studies import STUDIES
-from pinnlib.runs.sweep import missing
-from pinnlib.runs.table import specs_of
-missing(specs_of(*STUDIES), Store().load())
-"""
-
-
-class Oracle:
-    """The oracle in a process of its own: plain torch, without this library's settings."""
-
-    def __init__(self):
-        path = Path(__file__).with_name("oracle.py")
-        self.process = subprocess.Popen(
-            [sys.executable, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def milliseconds(self, model, updates):
-        """Per run and update, at the paper's size, float32."""
-        self.process.stdin.write(f"{model} {updates}\n")
-        self.process.stdin.flush()
-        return float(self.process.stdout.readline())
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
-def engine_milliseconds(model, updates):
-    """Per run and update of the engine: one whole batch, as the sweep trains it."""
-    runs = range(RunSpec(model=model).trunk.batch)
-    specs = [RunSpec(model=model, k=10.0 + i, seed=i // 2, steps=updates) for i in runs]
-    return train_batch(specs)[0].seconds * 1e3 / updates
-
-
-def in_its_own_process(function, *arguments):
-    """(result of the function, largest resident size in MB) of a process that does nothing else."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_with_peak, (function, *arguments))
-
-
-def _with_peak(function, *arguments):
-    result = function(*arguments)
-    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # on Linux
-    return result, round(kilobytes / 1024)
-
-
-def kernel_seconds(model):
-    """J_R of both components at 200 times for all parameters, best of three."""
-    spec = RunSpec(model=model)
-    parameters = initial_parameters(spec).numpy()
-    times = np.linspace(0.05, 10, 200)
-    return round(min(seconds(ntk.jacobian, spec, parameters, times) for _ in range(3)), 3)
-
-
-def seconds(function, *arguments, **options):
-    began = time.perf_counter()
-    function(*arguments, **options)
-    return time.perf_counter() - began
-
-
-def sweep_ratios():
-    """Cost of the sweep over the engine, gain of a second worker, time of a sweep without work."""
-    width = RunSpec().trunk.batch
-    specs = [s for s in specs_of("expanded") if (s.model, s.gate) == ("adaptive", "exp")]
-    specs = specs[: 4 * width]
-    batch = specs[:width]
-    for spec in specs:
-        _ = spec.reference  # computed and cached before the clock starts
-    engine, recorded = [], []
-    with tempfile.TemporaryDirectory() as folder:
-        for i in range(3):  # interleaved
-            engine.append(seconds(train_batch, batch))
-            recorded.append(seconds(sweep, batch, Path(folder) / f"batch{i}", workers=1))
-        one_worker = seconds(sweep, specs, Path(folder) / "1", workers=1)
-        two_workers = seconds(sweep, specs, Path(folder) / "2", workers=2)
-    print(f"seconds: engine {engine}, sweep {recorded}, workers {one_worker}, {two_workers}")
-    start = seconds(subprocess.run, [sys.executable, "-c", FIND_MISSING], check=True)
-    return {
-        "overhead_over_engine": round(min(recorded) / min(engine) - 1, 3),
-        "two_workers_over_one": round(one_worker / two_workers, 2),
-        "seconds_to_start": round(start, 2),
-        "records": len(Store().load()),
-        "runs_asked_for": len(specs_of(*STUDIES)),
-    }
-
-
-def versions():
-    return {
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "numba": numba.__version__,
-        "pinnlib": pinnlib.__version__,
-    }
-
-
-def measure(repeats):
-    """The tables of the report by model: time per update, memory, residual Jacobian."""
-    tables = {"milliseconds": {}, "ratios": {}, "peak_memory_mb": {}, "kernel": {}}
-    print(f"milliseconds per run and update (best of {repeats}, interleaved, one thread)")
-    oracle = Oracle()
-    for model, (slow, fast) in UPDATES.items():
-        oracle.milliseconds(model, 1)  # warm
-        engine_milliseconds(model, 3)  # compiled
-        theirs, ours = [], []
-        for _ in range(repeats):
-            theirs.append(oracle.milliseconds(model, slow))
-            ours.append(engine_milliseconds(model, fast))
-        ratio = min(theirs) / min(ours)
-        _, peak = in_its_own_process(engine_milliseconds, model, 20)
-        tables["milliseconds"][model] = {
-            "oracle": round(min(theirs), 3),
-            "engine": round(min(ours), 3),
-        }
-        tables["ratios"][model] = round(ratio, 2)
-        tables["peak_memory_mb"][model] = peak
-        times = f"oracle {min(theirs):7.2f}   engine {min(ours):7.3f}   ratio {ratio:5.1f}"
-        print(f"{model:>9}: {times}   peak {peak} MB")
-    oracle.close()
-    for model in UPDATES:
-        took, peak = in_its_own_process(kernel_seconds, model)
-        tables["kernel"][model] = {"seconds": took, "peak_memory_mb": peak}
-        print(f"{model:>9}: residual Jacobian at 200 times in {took} s, peak {peak} MB")
-    return tables
 
 
 def main():
@@ -161,15 +14,11 @@ def main():
     where = "where to write (default: data/benchmark.json)"
     parser.add_argument("--output", type=Path, default=OUT, help=where)
     arguments = parser.parse_args()
-    machine = {"cpu": cpu(), "system": platform.platform()}
-    machine["torch_threads"] = torch.get_num_threads()
-    report = {"machine": machine, "versions": versions(), "points": RunSpec().points}
-    report |= measure(repeats=3 if arguments.quick else 12)
-    if not arguments.quick:
-        report["sweep"] = sweep_ratios()
-        print("sweep:", ", ".join(f"{name} {value}" for name, value in report["sweep"].items()))
+    from speed import report  # loads torch, which --help does not need
+
+    text = json.dumps(report(arguments.quick), indent=2)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(json.dumps(report, indent=2) + "\n")
+    arguments.output.write_text(text + "\n")
     print(f"written: {arguments.output}")
 
 

@@ -3,14 +3,22 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pytest import approx
 
 from pinnlib import RunSpec, train
 from pinnlib.analysis import paired
 from pinnlib.report import basins
 from pinnlib.runs.record import record_of
 
-CELL = {"lambda_ic": 50, "loss": "balanced", "model": "adaptive", "k": 20}
-RUN = CELL | {"status": "ok", "residual_mean": 0.1, "velocity0_theta": 0.0}
+RUN = {
+    "lambda_ic": 50,
+    "loss": "balanced",
+    "model": "adaptive",
+    "k": 20,
+    "status": "ok",
+    "residual_mean": 0.1,
+    "velocity0_theta": 0.0,
+}
 
 
 def runs(gate, errors, **more):
@@ -18,19 +26,30 @@ def runs(gate, errors, **more):
     return pd.DataFrame(row | RUN | more)
 
 
-FRAMES = [runs("exp", [0.02, 0.04]), runs("linear", [0.05, 0.25, 0.3, 0.9])]
-CASE = basins.assign_basins(pd.concat(FRAMES, ignore_index=True))
+def together(*frames):
+    return pd.concat(frames, ignore_index=True)
+
+
+EXP = runs("exp", [0.02, 0.04])
+LINEAR = runs("linear", [0.05, 0.25, 0.3, 0.9])
+CASE = basins.assign_basins(together(EXP, LINEAR))
 
 
 def test_a_seed_is_near_wrong_or_lost():
     assert CASE["basin"].tolist() == ["near", "near", "near", "wrong", "wrong", "lost"]
+
+
+def test_the_table_has_the_range_of_every_basin():
     table = basins.basin_table(CASE)
-    assert table.loc[("linear", "wrong"), ["n", "least", "most"]].tolist() == [2, 0.25, 0.3]
+    wrong = table.loc["linear", "wrong"]
+    assert wrong["n"] == 2
+    assert wrong["least"] == 0.25
+    assert wrong["most"] == 0.3
     assert table["n"].sum() == 6
 
 
 def test_a_run_that_diverged_is_in_no_basin():
-    diverged = runs("exp", [0.02, 0.04], status=["ok", "diverged"])
+    diverged = EXP.assign(status=["ok", "diverged"])
     assert basins.assign_basins(diverged)["seed"].tolist() == [0]
 
 
@@ -42,7 +61,13 @@ def test_an_empty_basin_is_counted():
     assert np.isnan(numbers["basin_linear_wrong_residual"])
 
 
-@pytest.mark.parametrize("cell", [CASE.assign(status=["missing", *["ok"] * 5]), CASE[:0]])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        CASE.assign(status=["missing", "ok", "ok", "ok", "ok", "ok"]),
+        CASE[:0],
+    ],
+)
 def test_an_incomplete_cell_has_no_numbers(cell):
     numbers = basins.basin_numbers(cell)
     assert len(numbers) == 5
@@ -51,59 +76,90 @@ def test_an_incomplete_cell_has_no_numbers(cell):
 
 def test_the_gap_of_the_means_over_all_seeds_and_near_the_reference():
     gaps = basins.mean_gaps(CASE)
-    assert gaps["all"] == pytest.approx((0.05 + 0.25 + 0.3 + 0.9) / 4 - 0.03)
-    assert gaps["near"] == pytest.approx(0.05 - 0.03)
-    assert np.isnan(basins.mean_gaps(CASE[CASE["gate"] == "exp"])["all"])
+    assert gaps["all"] == approx((0.05 + 0.25 + 0.3 + 0.9) / 4 - 0.03)
+    assert gaps["near"] == approx(0.05 - 0.03)
+
+
+def test_one_gate_alone_has_no_gap():
+    one_gate = CASE[CASE["gate"] == "exp"]
+    assert np.isnan(basins.mean_gaps(one_gate)["all"])
 
 
 def test_the_spread_is_of_logarithms_and_of_complete_cells_only():
     complete = runs("exp", [0.1, 0.1 * np.e**2])
     lacking = runs("linear", [0.1, 0.2], status=["ok", "missing"])
-    frame = pd.concat([complete, lacking], ignore_index=True)
-    table = basins.error_spreads(frame, paired.summary_table(frame, "rel_l2_u")).reset_index()
+    frame = together(complete, lacking)
+    means = paired.summary_table(frame, "rel_l2_u")
+    table = basins.error_spreads(frame, means).reset_index()
     assert table["gate"].tolist() == ["exp"]
     assert table["n"].tolist() == [2]
-    assert table["spread"].tolist() == pytest.approx([np.sqrt(2)])
+    assert table["spread"].tolist() == approx([np.sqrt(2)])
+
+
+CURVES = pd.DataFrame({"a": [1.0, 1.0], "b": [3.0, 3.0]})
+REFERENCE = np.array([2.0, 5.0])
 
 
 def test_how_far_curves_are_from_each_other_and_from_the_reference():
-    curves = pd.DataFrame({"a": [1.0, 1.0], "b": [3.0, 3.0]})
-    reference = np.array([2.0, 5.0])
-    assert basins.spread_and_offset(curves, reference) == pytest.approx((1, np.sqrt(9 / 2)))
-    assert np.isnan(basins.spread_and_offset(curves[[]], reference)).all()
+    spread, offset = basins.spread_and_offset(CURVES, REFERENCE)
+    assert spread == approx(1)
+    assert offset == approx(np.sqrt(9 / 2))
+
+
+def test_no_curves_have_no_spread():
+    spread, offset = basins.spread_and_offset(CURVES[[]], REFERENCE)
+    assert np.isnan(spread)
+    assert np.isnan(offset)
 
 
 def test_the_angle_of_a_record_is_that_of_its_run():
     (result,) = train(RunSpec(steps=5, points=20))
     record = record_of(result, {})
     key = record["key"]
-    curves = basins.angles(pd.DataFrame({"key": [key]}), {key: record}, np.array([0.0, 2.0]))
+    table = pd.DataFrame({"key": [key]})
+    curves = basins.angles(table, {key: record}, np.array([0.0, 2.0]))
+    expected = result.predict([0, 2])["theta"]
     assert list(curves.index) == [0, 2]
-    assert curves[key].tolist() == result.predict([0, 2])["theta"].tolist()
+    assert curves[key].tolist() == expected.tolist()
 
 
 def test_standing_still_by_hand():
     r, theta = RunSpec(k=20).reference.q
-    error = np.sqrt(((r - r.mean()) ** 2 + theta**2).sum() / (r**2 + theta**2).sum())
-    assert basins.standing_still_error(20) == pytest.approx(error)
+    squared_error = (r - r.mean()) ** 2 + theta**2
+    squared_size = r**2 + theta**2
+    share = squared_error.sum() / squared_size.sum()
+    assert basins.standing_still_error(20) == approx(np.sqrt(share))
 
 
-COMPLETE = runs("exp", [0.2, 0.4], model="baseline", max_ae_theta=[0.1, 3.1])
-OPEN = runs("linear", [0.2, np.nan], model="baseline", max_ae_theta=[3.1, np.nan])
-NETWORKS = pd.concat([COMPLETE, OPEN.assign(status=["ok", "missing"])], ignore_index=True)
+COMPLETE = runs(
+    "exp",
+    [0.2, 0.4],
+    model="baseline",
+    max_ae_theta=[0.1, 3.1],
+)
+OPEN = runs(
+    "linear",
+    [0.2, np.nan],
+    model="baseline",
+    max_ae_theta=[3.1, np.nan],
+    status=["ok", "missing"],
+)
+NETWORKS = basins.plain_networks(together(COMPLETE, OPEN))
 
 
 def test_a_network_that_lacks_a_run_has_no_outcome():
-    table = basins.plain_networks(NETWORKS).loc[(50, 20)]
-    assert table.loc["exp", ["n", "needed", "turned"]].tolist() == [2, 2, 1]
-    assert table.loc["exp", "error"] == pytest.approx(0.3)
-    assert table.loc["linear", ["n", "needed"]].tolist() == [1, 2]
-    assert table.loc["linear", ["error", "turned"]].isna().all()
+    table = NETWORKS.loc[(50, 20)]
+    complete = table.loc["exp"]
+    lacking = table.loc["linear"]
+    assert complete[["n", "needed", "turned"]].tolist() == [2, 2, 1]
+    assert complete["error"] == approx(0.3)
+    assert lacking[["n", "needed"]].tolist() == [1, 2]
+    assert lacking[["error", "turned"]].isna().all()
 
 
 def test_networks_are_measured_against_standing_still():
-    numbers = basins.network_numbers(basins.plain_networks(NETWORKS))
+    numbers = basins.network_numbers(NETWORKS)
     share = 0.3 / basins.standing_still_error(20)
-    assert numbers["baseline_exp_over_still_low"] == pytest.approx(share)
+    assert numbers["baseline_exp_over_still_low"] == approx(share)
     assert numbers["baseline_exp_turned"] == "1 of 2"
     assert numbers["baseline_linear_turned"] == "open"

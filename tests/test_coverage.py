@@ -1,5 +1,7 @@
 """What notebook 02 shows of the records."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,65 +11,114 @@ from pinnlib.report import coverage
 from pinnlib.runs.record import record_of
 from pinnlib.runs.table import specs_of
 
+SPECS = [
+    RunSpec(gate="exp", steps=5, points=20),
+    RunSpec(gate="linear", steps=5, points=20),
+]
+
 
 @pytest.fixture(scope="module")
-def trained():
-    """Two gates of the adaptive model, five updates each: (specs, records)."""
-    specs = [RunSpec(gate=gate, steps=5, points=20) for gate in ("exp", "linear")]
-    records = [record_of(result, {}) for result in train(specs)]
-    return specs, {record["key"]: record for record in records}
+def records():
+    """Two gates of the adaptive model, five updates each."""
+    made = [record_of(result, {}) for result in train(SPECS)]
+    return {record["key"]: record for record in made}
 
 
-def test_runs_are_counted_by_status_and_as_done_of_needed():
-    specs = specs_of("main", seeds=1)
-    spec = next(s for s in specs if s.model == "fixed" and s.gate == "exp" and s.k == 20)
-    record = {"key": spec.key, "spec": {}, "status": "diverged", "numerics": 1}
-    record["spec"] = {name: getattr(spec, name) for name in spec.__dataclass_fields__}
-    runs = coverage.study_runs(["main"], {spec.key: record}, 1, spec.steps)
-    counts = coverage.status_counts(runs).loc["main"]
-    table = coverage.coverage_table(runs).loc[("main", 50, "fixed")]
-    expected = {"ok": 0, "diverged": 1, "failed": 0, "missing": len(specs) - 1}
-    assert counts.to_dict() == expected | {"needed": len(specs)}
-    assert table.loc["exp", "20"] == "1/1"
-    assert table.loc["linear", "20"] == "0/1"
-    assert coverage.totals(["main"], {}, 1).loc["main", "missing"] == len(specs)
+MAIN = specs_of("main", seeds=1)
+CELL = {"model": "fixed", "gate": "exp", "k": 20}
 
 
-def test_histories_and_frequencies_are_those_of_the_records(trained):
-    specs, records = trained
-    history = coverage.training_histories(specs, records)
-    frequencies = coverage.learned_frequencies(specs, records)
-    record = records[specs[1].key]
-    of_linear = frequencies[frequencies["gate"] == "linear"]
-    assert set(coverage.HISTORY) == set(history)
+@pytest.fixture(scope="module")
+def one_of_main():
+    """The runs of the main study with one seed, of which one diverged and no other was made."""
+    spec = next(spec for spec in MAIN if spec.select(*CELL) == CELL)
+    record = {
+        "key": spec.key,
+        "spec": dataclasses.asdict(spec),
+        "status": "diverged",
+        "numerics": 1,
+    }
+    return coverage.study_runs(["main"], {spec.key: record}, 1, spec.steps)
+
+
+def test_runs_are_counted_by_status(one_of_main):
+    counts = coverage.status_counts(one_of_main)
+    assert counts.loc["main"].to_dict() == {
+        "ok": 0,
+        "diverged": 1,
+        "failed": 0,
+        "missing": len(MAIN) - 1,
+        "needed": len(MAIN),
+    }
+
+
+def test_runs_are_counted_as_done_of_needed(one_of_main):
+    table = coverage.coverage_table(one_of_main)
+    cell = table.loc[("main", 50, "fixed"), "20"]
+    assert cell["exp"] == "1/1"
+    assert cell["linear"] == "0/1"
+
+
+def test_without_records_all_runs_are_missing():
+    totals = coverage.totals(["main"], {}, 1)
+    assert totals.loc["main", "missing"] == len(MAIN)
+
+
+def test_histories_are_those_of_the_records(records):
+    history = coverage.training_histories(SPECS, records)
+    assert set(history) == set(coverage.HISTORY)
     assert history["update"].max() == 5
-    assert list(frequencies) == coverage.FREQUENCY
-    assert of_linear["learned"].tolist() == record["frequencies"]
-    assert of_linear["start"].tolist() == specs[1].trunk.start.tolist()
 
 
-def test_runs_without_a_record_give_empty_tables(trained):
-    specs, _ = trained
-    assert list(coverage.training_histories(specs, {})) == coverage.HISTORY
-    assert list(coverage.learned_frequencies(specs, {})) == coverage.FREQUENCY
+def test_frequencies_are_those_of_the_records(records):
+    _, linear = SPECS
+    table = coverage.learned_frequencies(SPECS, records)
+    of_linear = table[table["gate"] == "linear"]
+    assert list(table) == coverage.FREQUENCY
+    assert of_linear["learned"].tolist() == records[linear.key]["frequencies"]
+    assert of_linear["start"].tolist() == linear.trunk.start.tolist()
+
+
+def test_runs_without_a_record_give_empty_tables():
+    assert list(coverage.training_histories(SPECS, {})) == coverage.HISTORY
+    assert list(coverage.learned_frequencies(SPECS, {})) == coverage.FREQUENCY
 
 
 def test_learning_curves_are_medians_over_seeds():
-    rows = {"model": "adaptive", "gate": "exp", "k": 20, "seed": [0, 1, 2], "update": 1}
-    history = pd.DataFrame(rows | {"rms_r": [1.0, 2.0, 9.0], "rms_theta": 1.0})
+    history = pd.DataFrame(
+        {
+            "model": "adaptive",
+            "gate": "exp",
+            "k": 20,
+            "seed": [0, 1, 2],
+            "update": 1,
+            "rms_r": [1.0, 2.0, 9.0],
+            "rms_theta": 1.0,
+        }
+    )
     with_runs, without, *_ = coverage.plot_learning_curves(history, (20, 60)).axes
     (line,) = with_runs.lines
+    (note,) = without.texts
     assert line.get_ydata().tolist() == [2]
     assert line.get_label() == "adaptive, exp (n=3)"
-    assert [text.get_text() for text in without.texts] == ["no runs on record"]
+    assert note.get_text() == "no runs on record"
 
 
 def test_the_shift_is_learned_minus_initial():
-    rows = {"gate": "exp", "k": 20, "seed": [0, 1, 2], "number": 0, "start": 4.0}
-    table = pd.DataFrame(rows | {"learned": [5.0, 6.0, 9.0]})
-    axis, without = coverage.plot_frequency_shift(table, (20, 60)).axes
-    dots, median, own = axis.lines
+    table = pd.DataFrame(
+        {
+            "gate": "exp",
+            "k": 20,
+            "seed": [0, 1, 2],
+            "number": 0,
+            "start": 4.0,
+            "learned": [5.0, 6.0, 9.0],
+        }
+    )
+    with_runs, without = coverage.plot_frequency_shift(table, (20, 60)).axes
+    dots, median, own = with_runs.lines
+    (note,) = without.texts
     assert dots.get_ydata().tolist() == [1, 2, 5]
     assert median.get_ydata().tolist() == [2]
     assert own.get_xdata()[0] == pytest.approx(np.sqrt(20))
-    assert [text.get_text() for text in without.texts] == ["no runs on record"]
+    assert note.get_text() == "no runs on record"

@@ -1,18 +1,24 @@
 """The files of a notebook: where they are read and written, and their manifest."""
 
+import contextlib
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import IPython
 import IPython.display
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
+from pinnlib import RunSpec
 from pinnlib.bundle import output
 from pinnlib.bundle.output import LAB, Output
 from pinnlib.paths import ROOT
+from pinnlib.registry import UserError
 
 
 @pytest.fixture
@@ -86,6 +92,47 @@ def test_a_figure_is_shown_in_a_notebook_and_closed(tmp_path, monkeypatch):
     assert not plt.fignum_exists(figure.number)
     names = sorted(path.name for path in (tmp_path / "figures" / "a").iterdir())
     assert names == ["b.c.pdf", "b.c.png"]
+
+
+def test_a_stop_while_a_figure_is_saved_leaves_the_old_one_whole(tmp_path):
+    class Stopped:
+        def savefig(self, path, **_):
+            Path(path).write_text("half a")
+            raise KeyboardInterrupt
+
+    out = Output("01_a", {}, tmp_path)
+    out.figure(Figure(), "panel")
+    picture = tmp_path / "figures" / "panel.png"
+    whole = picture.read_bytes()
+    with contextlib.suppress(KeyboardInterrupt):
+        out.figure(Stopped(), "panel")
+    assert picture.read_bytes() == whole
+    names = sorted(path.name for path in picture.parent.iterdir())
+    assert names == ["panel.pdf", "panel.png"]
+
+
+def test_a_notebook_whose_runs_are_all_missing_says_so(root):
+    specs = [RunSpec(steps=1234), RunSpec(steps=1234, gate="linear")]
+    with pytest.raises(UserError, match="2 runs"):
+        Output("01_a", {}).load(specs)
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        (np.float64(1 / 3), 0.3333333333),
+        (np.int64(7), 7),
+        (np.nan, "open"),
+        (pd.NA, "open"),
+        ("", "open"),
+        ("exp", "exp"),
+        (2, 2),
+    ],
+)
+def test_numbers_for_the_text_are_plain_and_what_is_not_known_is_open(tmp_path, value, expected):
+    Output("01_a", {}, tmp_path).numbers({"a": value})
+    path = tmp_path / "data" / "numbers" / "01_a.json"
+    assert json.loads(path.read_text()) == {"a": expected}
 
 
 def test_a_table_is_written_without_jupyter(tmp_path):
