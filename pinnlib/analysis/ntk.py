@@ -23,7 +23,8 @@ def linearise(
     of: str = "residual",
 ) -> tuple[np.ndarray, np.ndarray]:
     """(J, e) in float64, e being the residual R(t) or, with of="velocity", q'(t)."""
-    t = torch.from_numpy(np.array(times, dtype=float, ndmin=1))
+    array = np.array(times, dtype=float, ndmin=1)
+    t = torch.from_numpy(array)
     valid = t.ndim == 1 and bool(t.isfinite().all())
     validate("times", times, valid, "a number or a list of finite numbers")
     # One row of parameters per time, so that one backward pass gives the Jacobian at all times.
@@ -83,7 +84,8 @@ def profile(J: np.ndarray) -> np.ndarray:
 def eigenvalues(J: np.ndarray) -> np.ndarray:
     """Non-zero eigenvalues of K, largest first, from J, which keeps twice the digits of K."""
     tall = torch.from_numpy(_rows(J))
-    if tall.shape[1] > tall.shape[0]:
+    rows, columns = tall.shape
+    if columns > rows:
         tall = tall.T
     triangle = torch.linalg.qr(tall, mode="r").R
     singular = torch.linalg.svdvals(triangle)
@@ -117,30 +119,22 @@ def kernel_summary(J: np.ndarray, e: np.ndarray, times: np.ndarray) -> dict[str,
     late = ~early
     squares = profile(J) ** 2
     growth = np.mean(squares[late]) / np.mean(squares[early])
-    gradient = e.ravel() @ _rows(J)
+    rows = _rows(J)
+    gradient = e.ravel() @ rows
     energy = np.square(gradient).sum()  # eᵀKe
-    size = np.square(e).sum()
-    late_rate = _rate(J, e, late)
-    early_rate = _rate(J, e, early)
+    size = np.square(e)
+    change = e * (rows @ gradient).reshape(e.shape)  # its sum is eᵀKe, too
+    late_rate = change[:, late].sum() / size[:, late].sum()
+    early_rate = change[:, early].sum() / size[:, early].sum()
     return {
         "trace": float(values.sum() / e.size),
         "rank": rank,
         "condition": float(largest / values[rank - 1]),
         "effective_rank": effective_rank(values),
         "late_over_early": float(np.sqrt(growth)),
-        "alignment": float(energy / (largest * size)),
-        "rate_late_over_early": late_rate / early_rate,
+        "alignment": float(energy / (largest * size.sum())),
+        "rate_late_over_early": float(late_rate / early_rate),
     }
-
-
-def _rate(J: np.ndarray, e: np.ndarray, part: np.ndarray) -> float:
-    """eᵀKe/eᵀe over some of the times, with Ke over all of them."""
-    rows = _rows(J)
-    gradient = e.ravel() @ rows
-    change = (rows @ gradient).reshape(e.shape)
-    products = e * change
-    squares = np.square(e)
-    return float(products[:, part].sum() / squares[:, part].sum())
 
 
 def measure(spec: RunSpec, parameters: ArrayLike) -> dict[str, float]:
