@@ -175,7 +175,7 @@ def closed_form_errors(closed: pd.DataFrame) -> dict[str, str]:
     """Gate → median relative difference of the head's norm from its closed form, in per cent."""
     difference = closed["head"] / closed["head_closed"] - 1
     off = difference.abs().groupby("gate").median()
-    return {gate: f"{100 * share:.0f}%" for gate, share in off.items()}
+    return off.map("{:.0%}".format).to_dict()
 
 
 def kernel_spectra(specs: Specs, updates: Updates, records: Records) -> pd.DataFrame:
@@ -211,9 +211,11 @@ def in_time(specs: Specs, updates: Updates, records: Records, windows: int = 4) 
 
 def _window_rms(values: np.ndarray, windows: int) -> list[float]:
     """Root mean square over time of the norm of `values` (components, times), window by window."""
-    squares = np.square(values)
-    parts = np.array_split(squares.sum(axis=0), windows)
-    return [np.sqrt(part.mean()) for part in parts]
+    squares = np.square(values).sum(axis=0)
+    sizes = []
+    for part in np.array_split(squares, windows):
+        sizes.append(np.sqrt(part.mean()))
+    return sizes
 
 
 def early_first(timed: pd.DataFrame) -> pd.DataFrame:
@@ -269,11 +271,17 @@ def best_head(spec: RunSpec, parameters: np.ndarray) -> np.ndarray:
     blocks = trunk.blocks(theta[None], len(system.components))
     blocks["weight"] = unit[:, :, :features]  # an output per feature,
     blocks["bias"] = unit[:, -1]  # and a constant one
+    outputs = trunk.jet(blocks, times)
     factor, offset = spec.ansatz().frame(times)
-    basis = factor.value[0] * trunk.jet(blocks, times).value[0]  # (features + 1, times)
+    basis = factor.value[0] * outputs.value[0]  # (features + 1, times)
     latent = to_latent(system, spec.reference.q[:, ::4])
     target = torch.tensor(latent) - offset.value[0]
-    fit = torch.linalg.lstsq(basis.T, target.T, rcond=ntk.SINGLE, driver="gelsd")
+    fit = torch.linalg.lstsq(
+        basis.T,
+        target.T,
+        rcond=ntk.SINGLE,
+        driver="gelsd",
+    )
     head = fit.solution  # (features + 1, components)
     weight = head[:features].T.flatten()
     rest = theta[head.numel() :]
