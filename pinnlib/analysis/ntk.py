@@ -118,7 +118,8 @@ def kernel_summary(J: np.ndarray, e: np.ndarray, times: np.ndarray) -> dict[str,
     early = times <= middle
     late = ~early
     squares = profile(J) ** 2
-    growth = np.mean(squares[late]) / np.mean(squares[early])
+    late_mean = np.mean(squares[late])
+    early_mean = np.mean(squares[early])
     rows = _rows(J)
     gradient = e.ravel() @ rows
     energy = np.square(gradient).sum()  # eᵀKe
@@ -131,7 +132,7 @@ def kernel_summary(J: np.ndarray, e: np.ndarray, times: np.ndarray) -> dict[str,
         "rank": rank,
         "condition": float(largest / values[rank - 1]),
         "effective_rank": effective_rank(values),
-        "late_over_early": float(np.sqrt(growth)),
+        "late_over_early": float(np.sqrt(late_mean / early_mean)),
         "alignment": float(energy / (largest * size.sum())),
         "rate_late_over_early": float(late_rate / early_rate),
     }
@@ -153,8 +154,9 @@ def shares(spec: RunSpec, J: np.ndarray) -> dict[str, float]:
     """Block of parameters → its share of the trace of K; the frequencies are the block `raw`."""
     squares = np.square(_rows(J))
     trace = np.square(J).sum()
-    parts = torch.from_numpy(squares.sum(axis=0) / trace)
-    blocks = spec.trunk.blocks(parts[None], len(J))
+    parts = squares.sum(axis=0) / trace
+    one_run = torch.from_numpy(parts)[None]
+    blocks = spec.trunk.blocks(one_run, len(J))
     found = {}
     for name, block in blocks.items():
         found[name] = float(block.sum())

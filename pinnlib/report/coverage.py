@@ -11,18 +11,8 @@ from pinnlib.runs.table import runs_of, specs_of
 from pinnlib.spec import RunSpec
 from pinnlib.style.figures import GATE_COLOURS, PURPLE, panels, styles
 
-HISTORY = [
-    "model",
-    "gate",
-    "k",
-    "seed",
-    "update",
-    "total",
-    "physics",
-    "velocity",
-    "rms_r",
-    "rms_theta",
-]
+HISTORY = ["model", "gate", "k", "seed", "update"]
+HISTORY += ["total", "physics", "velocity", "rms_r", "rms_theta"]
 FREQUENCY = ["gate", "k", "seed", "number", "start", "learned"]
 
 
