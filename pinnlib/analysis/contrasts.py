@@ -18,15 +18,24 @@ def contrast(first: ArrayLike, second: ArrayLike) -> dict:
 
     All but n are NaN if an error is missing or there are fewer than two.
     """
-    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    first = np.asarray(first, dtype=float)
+    second = np.asarray(second, dtype=float)
     log_ratio = np.log(second / first)
     known = np.isfinite(log_ratio)
-    row = {"n": int(known.sum()), "ratio": np.nan, "low": np.nan, "high": np.nan}
-    row |= {"first_wins": np.nan, "p_raw": np.nan}
+    row = {
+        "n": int(known.sum()),
+        "ratio": np.nan,
+        "low": np.nan,
+        "high": np.nan,
+        "first_wins": np.nan,
+        "p_raw": np.nan,
+    }
     if len(log_ratio) < 2 or not known.all():
         return row
-    interval = stats.bootstrap((log_ratio,), np.median, rng=0, **BOOTSTRAP).confidence_interval
-    row["ratio"], row["low"], row["high"] = np.exp([np.median(log_ratio), *interval])
+    sample = stats.bootstrap((log_ratio,), np.median, rng=0, **BOOTSTRAP)
+    low, high = sample.confidence_interval
+    ends = np.exp([low, np.median(log_ratio), high])
+    row["low"], row["ratio"], row["high"] = ends
     row["first_wins"] = (log_ratio > 0).mean()
     row["p_raw"] = wilcoxon_row(first, second)["p_raw"]
     return row
@@ -34,7 +43,8 @@ def contrast(first: ArrayLike, second: ArrayLike) -> dict:
 
 def _with_error(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The runs with the metric as `error`, NaN where a run is not ok."""
-    return runs.assign(error=runs[metric].where(runs["status"] == "ok"))
+    ok = runs["status"] == "ok"
+    return runs.assign(error=runs[metric].where(ok))
 
 
 def contrasts(
@@ -51,15 +61,18 @@ def contrasts(
     ratio, p that of Wilcoxon's test on the differences: the two can disagree.
     """
     known = set(runs[column])
-    variants = list(dict.fromkeys(name for pair in pairs for name in pair))
-    allowed = f"pairs out of {', '.join(map(str, sorted(known)))}"
-    validate("pairs", pairs, set(variants) <= known, allowed)
+    variants = {name for pair in pairs for name in pair}
+    names = ", ".join(map(str, sorted(known)))
+    validate("pairs", pairs, variants <= known, f"pairs out of {names}")
     rows = []
     for cell, part in _with_error(runs, metric).groupby(list(by)):
-        wide = part.pivot(index="seed", columns=column, values="error").reindex(columns=variants)
+        wide = part.pivot(index="seed", columns=column, values="error")
+        wide = wide.reindex(columns=list(variants))
         for first, second in pairs:
-            row = dict(zip(by, cell, strict=True)) | {"first": first, "second": second}
-            rows.append(row | contrast(wide[first], wide[second]))
+            row = dict(zip(by, cell, strict=True))
+            row |= {"first": first, "second": second}
+            row |= contrast(wide[first], wide[second])
+            rows.append(row)
     table = pd.DataFrame(rows)
     return table.assign(p_holm=holm(table["p_raw"]))
 
@@ -68,18 +81,23 @@ def family(*tables: pd.DataFrame, planned: int = 0) -> list[pd.DataFrame]:
     """The tables with Holm's correction over all their rows, at least `planned` tests."""
     p = np.concatenate([table["p_raw"] for table in tables])
     absent = max(planned - len(p), 0)
-    adjusted = holm(np.append(p, np.full(absent, np.nan)))[: len(p)]
-    ends = np.cumsum([len(table) for table in tables])
-    parts = np.split(adjusted, ends[:-1])
-    return [table.assign(p_holm=part) for table, part in zip(tables, parts, strict=True)]
+    every = np.append(p, np.full(absent, np.nan))
+    adjusted = holm(every)
+    corrected = []
+    for table in tables:
+        own = adjusted[: len(table)]
+        adjusted = adjusted[len(table) :]
+        corrected.append(table.assign(p_holm=own))
+    return corrected
 
 
 def preferred(under: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """k × loss → the gate with the smallest median error; `under` maps a loss to its runs."""
     best = {}
     for loss, runs in under.items():
-        medians = summary_table(runs, "rel_l2_u")
-        best[loss] = smallest(medians.pivot(index="gate", columns="k", values="median"))
+        cells = summary_table(runs, "rel_l2_u")
+        medians = cells.pivot(index="gate", columns="k", values="median")
+        best[loss] = smallest(medians)
     return pd.DataFrame(best)
 
 
@@ -87,7 +105,8 @@ def smallest(table: pd.DataFrame) -> pd.Series:
     """Column → the index of its smallest value, None where a value is missing."""
     best = {}
     for name, column in table.items():
-        best[name] = column.idxmin() if column.notna().all() else None
+        complete = column.notna().all()
+        best[name] = column.idxmin() if complete else None
     return pd.Series(best, dtype=object)
 
 
@@ -97,14 +116,20 @@ def each_under_its_own(under: Mapping[str, pd.DataFrame], best: pd.DataFrame) ->
     Holm's correction counts the tests that were planned: one per loss at every k.
     """
     tables = []
-    for k, gates in best[best.nunique(axis=1) > 1].iterrows():
+    differ = best[best.nunique(axis=1) > 1]
+    for k, gates in differ.iterrows():
         for loss, runs in under.items():
-            pair = (gates[loss], gates.drop(loss).iloc[0])
-            tables.append(contrasts(runs[runs["k"] == k], [pair]).assign(loss=loss))
+            other = gates.drop(loss).iloc[0]
+            at_k = runs[runs["k"] == k]
+            table = contrasts(at_k, [(gates[loss], other)])
+            tables.append(table.assign(loss=loss))
     if not tables:  # no row, but the columns and their types
-        row = {"k": 0, "first": "", "second": "", **contrast([], []), "p_holm": np.nan, "loss": ""}
+        row = {"k": 0, "first": "", "second": ""}
+        row |= contrast([], [])
+        row |= {"p_holm": np.nan, "loss": ""}
         return pd.DataFrame([row])[:0]
-    (table,) = family(pd.concat(tables, ignore_index=True), planned=len(under) * len(best))
+    together = pd.concat(tables, ignore_index=True)
+    (table,) = family(together, planned=best.size)
     return table
 
 
@@ -114,35 +139,55 @@ def regrets(runs: pd.DataFrame) -> pd.DataFrame:
     `regret_worst` is the largest over k, with its bootstrap 95% interval `low` to `high` over whole
     seeds; `best_in` is the share of samples in which it is the smallest of all gates.
     """
-    ks, gates = sorted(set(runs["k"])), sorted(set(runs["gate"]))
-    wide = _with_error(runs, "rel_l2_u").pivot(index="seed", columns=["k", "gate"], values="error")
-    wide = wide.reindex(columns=pd.MultiIndex.from_product([ks, gates]))
-    errors = wide.to_numpy().reshape(len(wide), len(ks), len(gates))
+    ks = sorted(set(runs["k"]))
+    gates = pd.Index(sorted(set(runs["gate"])), name="gate")
+    cells = pd.MultiIndex.from_product([ks, gates])
+    wide = _with_error(runs, "rel_l2_u").pivot(
+        index="seed",
+        columns=["k", "gate"],
+        values="error",
+    )
+    errors = wide.reindex(columns=cells).to_numpy()
+    errors = errors.reshape(-1, len(ks), len(gates))  # (seeds, k, gates)
+    seeds = len(errors)
     medians = np.median(errors, axis=0)  # (k, gates)
-    regret = medians / medians.min(axis=1, keepdims=True)
-    draws = np.random.default_rng(0).integers(len(errors), size=(RESAMPLES, len(errors)))
-    worst = np.concatenate([_worst_regrets(errors[part]) for part in np.array_split(draws, 20)])
-    index = pd.Index(gates, name="gate")
-    table = pd.DataFrame(regret.T, index, [f"regret_{k:g}" for k in ks])
+    regret = _over_smallest(medians)
+    rng = np.random.default_rng(0)
+    draws = rng.integers(seeds, size=(RESAMPLES, seeds))
+    parts = []
+    for some in np.array_split(draws, 20):  # to save memory
+        drawn = np.median(errors[some], axis=1)  # (samples, k, gates)
+        parts.append(_over_smallest(drawn).max(axis=1))
+    worst = np.concatenate(parts)  # (samples, gates)
+    is_best = worst == worst.min(axis=1, keepdims=True)
+    table = pd.DataFrame(index=gates)
+    for k, row in zip(ks, regret, strict=True):
+        table[f"regret_{k:g}"] = row
     table["regret_worst"] = regret.max(axis=0)
-    table["low"], table["high"] = np.quantile(worst, [0.025, 0.975], axis=0)
-    table["best_in"] = (worst == worst.min(axis=1, keepdims=True)).mean(axis=0)
-    table = table.join(pd.DataFrame(medians.T, index, [f"median_{k:g}" for k in ks]))
+    table["low"] = np.quantile(worst, 0.025, axis=0)
+    table["high"] = np.quantile(worst, 0.975, axis=0)
+    table["best_in"] = is_best.mean(axis=0)
+    for k, row in zip(ks, medians, strict=True):
+        table[f"median_{k:g}"] = row
     return table.sort_values("regret_worst", kind="stable")
 
 
-def _worst_regrets(samples: np.ndarray) -> np.ndarray:
-    """(samples, gates): the largest regret over k, of errors (samples, seeds, k, gates)."""
-    medians = np.median(samples, axis=1)
-    return (medians / medians.min(axis=2, keepdims=True)).max(axis=1)
+def _over_smallest(medians: np.ndarray) -> np.ndarray:
+    """Each median over the smallest of all gates, which are the last axis."""
+    return medians / medians.min(axis=-1, keepdims=True)
 
 
 def lost(table: pd.DataFrame) -> pd.Series:
     """Variant → how many of its contrasts it loses significantly after Holm's correction."""
-    significant = table[(table["p_holm"] < LEVEL) & (table["ratio"] != 1)]
-    losers = significant["second"].where(significant["ratio"] > 1, significant["first"])
-    variants = pd.unique(table[["first", "second"]].to_numpy().ravel())
-    return losers.value_counts().reindex(variants, fill_value=0)
+    both = table[["first", "second"]].to_numpy()
+    counts = dict.fromkeys(both.ravel(), 0)
+    significant = table[table["p_holm"] < LEVEL]
+    for row in significant.itertuples():
+        if row.ratio > 1:
+            counts[row.second] += 1
+        elif row.ratio < 1:
+            counts[row.first] += 1
+    return pd.Series(counts)
 
 
 def ratio_texts(table: pd.DataFrame) -> list[str]:
@@ -150,5 +195,6 @@ def ratio_texts(table: pd.DataFrame) -> list[str]:
     texts = []
     for row in table.itertuples():
         star = "*" if row.p_holm < LEVEL else ""
-        texts.append(f"{row.ratio:.2f} [{row.low:.2f}, {row.high:.2f}]{star}")
+        text = f"{row.ratio:.2f} [{row.low:.2f}, {row.high:.2f}]{star}"
+        texts.append(text)
     return texts

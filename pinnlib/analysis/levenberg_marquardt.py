@@ -21,8 +21,9 @@ QUADRATURE = 400  # fixed times, midpoints of equal cells of (0, T]
 def weights(spec: RunSpec, e: np.ndarray) -> np.ndarray:
     """Weights of the residuals e (components, times) in the loss of the run; (components, 1)."""
     if spec.loss == "balanced":
-        return 1 / np.sqrt(np.square(e).mean(axis=1, keepdims=True))
-    return np.full((len(e), 1), 1 / np.sqrt(len(e)))
+        return 1 / ntk.root_mean_square(e)
+    components = len(e)
+    return np.full((components, 1), 1 / np.sqrt(components))
 
 
 class Residuals:
@@ -39,22 +40,28 @@ class Residuals:
 
     def values(self, parameters: ArrayLike) -> np.ndarray:
         """(residuals,): those of all components and times, then those of the initial velocity."""
-        return self._evaluate(np.asarray(parameters))[1].copy()  # MINPACK overwrites the array
+        _, values, _ = self._evaluate(np.asarray(parameters))
+        return values.copy()  # MINPACK overwrites the array
 
     def jacobian(self, parameters: ArrayLike) -> np.ndarray:
         """(residuals, parameters)."""
-        return self._evaluate(np.asarray(parameters))[2].copy()
+        _, _, jacobian = self._evaluate(np.asarray(parameters))
+        return jacobian.copy()
 
     def _evaluate(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(parameters, values, Jacobian)."""
-        if self._last is None or not np.array_equal(self._last[0], parameters):
-            J, e = ntk.linearise(self.spec, parameters, self.times)
-            V, v = ntk.linearise(self.spec, parameters, [0.0], "velocity")
-            start = np.sqrt(self.spec.lambda_ic / len(v))
-            velocity = start * (v[:, 0] - self.spec.initial_velocity)
-            values = np.concatenate([(self.weights * e).ravel(), velocity])
-            inner = (self.weights[:, :, None] * J).reshape(-1, J.shape[-1])
-            self._last = parameters.copy(), values, np.concatenate([inner, start * V[:, 0]])
+        if self._last is not None and np.array_equal(self._last[0], parameters):
+            return self._last
+        J, e = ntk.linearise(self.spec, parameters, self.times)
+        V, v = ntk.linearise(self.spec, parameters, [0.0], "velocity")
+        start_weight = np.sqrt(self.spec.lambda_ic / len(v))
+        inner = self.weights * e
+        start = start_weight * (v[:, 0] - self.spec.initial_velocity)
+        inner_rows = (self.weights[:, :, None] * J).reshape(-1, J.shape[-1])
+        start_rows = start_weight * V[:, 0]
+        values = np.concatenate([inner.ravel(), start])
+        jacobian = np.concatenate([inner_rows, start_rows])
+        self._last = parameters.copy(), values, jacobian
         return self._last
 
 
@@ -72,10 +79,16 @@ def levenberg_marquardt(
     most = len(spec.system_object.components) * QUADRATURE
     validate("model", spec.model, len(theta) <= most, f"one with at most {most} parameters")
     for _ in range(rounds):
-        e = ntk.linearise(spec, theta, times)[1]
+        _, e = ntk.linearise(spec, theta, times)
         residuals = Residuals(spec, times, weights(spec, e))
-        options = {"method": "lm", "x_scale": "jac", "max_nfev": evaluations}
-        solution = least_squares(residuals.values, theta, residuals.jacobian, **options)
+        solution = least_squares(
+            residuals.values,
+            theta,
+            residuals.jacobian,
+            method="lm",
+            x_scale="jac",
+            max_nfev=evaluations,
+        )
         theta = solution.x
         used += solution.nfev
         yield theta, used
@@ -102,9 +115,12 @@ def minimised_runs(
             solutions = levenberg_marquardt(spec, last, evaluations)
             for number, (theta, used) in enumerate(solutions, start=1):
                 if number in rounds:
-                    row = spec.select(*RUN) | {"status": "ok"}
-                    row |= {"rounds": number, "evaluations": used}
-                    rows.append(row | evaluate(spec, theta))
+                    row = spec.select(*RUN)
+                    row["status"] = "ok"
+                    row["rounds"] = number
+                    row["evaluations"] = used
+                    row |= evaluate(spec, theta)
+                    rows.append(row)
                 bar.update()
             table.add(rows)
     return table.frame

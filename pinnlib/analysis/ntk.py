@@ -17,29 +17,50 @@ GRID = np.linspace(0.1, 10, 100)  # times at which kernels are compared
 
 
 def linearise(
-    spec: RunSpec, parameters: ArrayLike, times: ArrayLike, of: str = "residual"
+    spec: RunSpec,
+    parameters: ArrayLike,
+    times: ArrayLike,
+    of: str = "residual",
 ) -> tuple[np.ndarray, np.ndarray]:
     """(J, e) in float64, e being the residual R(t) or, with of="velocity", q'(t)."""
-    t = torch.from_numpy(np.array(times, dtype=float, ndmin=1))
-    valid = t.ndim == 1 and bool(torch.isfinite(t).all())
+    array = np.array(times, dtype=float, ndmin=1)
+    t = torch.from_numpy(array)
+    valid = t.ndim == 1 and bool(t.isfinite().all())
     validate("times", times, valid, "a number or a list of finite numbers")
     # One row of parameters per time, so that one backward pass gives the Jacobian at all times.
-    theta = torch.as_tensor(parameters).double().repeat(len(t), 1).requires_grad_()
+    theta = torch.as_tensor(parameters).double()
+    theta = theta.repeat(len(t), 1).requires_grad_()
     ansatz = spec.ansatz()
     jets = ansatz.jets(theta, t[:, None])
-    values = {"residual": ansatz.residual(jets), "velocity": [jet.first for jet in jets]}[of]
-    J = [torch.autograd.grad(value.sum(), theta, retain_graph=True)[0].numpy() for value in values]
-    return np.stack(J), np.stack([value.detach().numpy()[:, 0] for value in values])
+    values = ansatz.residual(jets)
+    if of == "velocity":
+        values = [jet.first for jet in jets]
+    J = []
+    e = []
+    for value in values:
+        total = value.sum()
+        (gradient,) = torch.autograd.grad(total, theta, retain_graph=True)
+        J.append(gradient.numpy())
+        column = value.detach().numpy()
+        e.append(column[:, 0])
+    return np.stack(J), np.stack(e)
 
 
 def jacobian(spec: RunSpec, parameters: ArrayLike, times: ArrayLike) -> np.ndarray:
     """J of the residual alone."""
-    return linearise(spec, parameters, times)[0]
+    J, _ = linearise(spec, parameters, times)
+    return J
+
+
+def root_mean_square(e: np.ndarray) -> np.ndarray:
+    """That of each component of e over its times; (components, 1)."""
+    squares = np.square(e)
+    return np.sqrt(squares.mean(axis=1, keepdims=True))
 
 
 def balance(J: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """J and e as the balanced loss weights them: over the root mean square of each component."""
-    size = np.sqrt(np.square(e).mean(axis=1, keepdims=True))
+    size = root_mean_square(e)
     return J / size[:, :, None], e / size
 
 
@@ -50,25 +71,33 @@ def _rows(J: np.ndarray) -> np.ndarray:
 
 def residual_kernel(J: np.ndarray) -> np.ndarray:
     """K = J Jᵀ."""
-    return _rows(J) @ _rows(J).T
+    rows = _rows(J)
+    return rows @ rows.T
 
 
 def profile(J: np.ndarray) -> np.ndarray:
     """‖J(t)‖, the root of the trace of K(t, t); (times,)."""
-    return np.sqrt(np.square(J).sum(axis=(0, 2)))
+    squares = np.square(J)
+    return np.sqrt(squares.sum(axis=(0, 2)))
 
 
 def eigenvalues(J: np.ndarray) -> np.ndarray:
     """Non-zero eigenvalues of K, largest first, from J, which keeps twice the digits of K."""
-    rows = torch.from_numpy(_rows(J))
-    tall = rows.T if rows.shape[1] > rows.shape[0] else rows
-    return torch.linalg.svdvals(torch.linalg.qr(tall, mode="r").R).numpy() ** 2
+    tall = torch.from_numpy(_rows(J))
+    rows, columns = tall.shape
+    if columns > rows:
+        tall = tall.T
+    triangle = torch.linalg.qr(tall, mode="r").R
+    singular = torch.linalg.svdvals(triangle)
+    return singular.numpy() ** 2
 
 
 def effective_rank(eigenvalues: np.ndarray) -> float:
     """exp of the entropy of the normalised eigenvalues: n if n are equal and the rest zero."""
-    share = eigenvalues[eigenvalues > 0] / eigenvalues.sum()
-    return float(np.exp(-(share * np.log(share)).sum()))
+    positive = eigenvalues[eigenvalues > 0]
+    share = positive / eigenvalues.sum()
+    terms = share * np.log(share)
+    return float(np.exp(-terms.sum()))
 
 
 def kernel_summary(J: np.ndarray, e: np.ndarray, times: np.ndarray) -> dict[str, float]:
@@ -83,32 +112,38 @@ def kernel_summary(J: np.ndarray, e: np.ndarray, times: np.ndarray) -> dict[str,
     rate_late_over_early  the ratio of the halves' rates eᵀKe/eᵀe, at which their residuals fall
     """
     values = eigenvalues(J)
+    largest = values[0]
+    rank = int((values > largest * SINGLE**2).sum())
+    middle = (times[0] + times[-1]) / 2
+    early = times <= middle
+    late = ~early
     squares = profile(J) ** 2
-    rank = int((values > values[0] * SINGLE**2).sum())
-    early = times <= (times[0] + times[-1]) / 2
-    energy = np.square(e.ravel() @ _rows(J)).sum()  # eᵀKe
+    late_mean = np.mean(squares[late])
+    early_mean = np.mean(squares[early])
+    rows = _rows(J)
+    gradient = e.ravel() @ rows
+    energy = np.square(gradient).sum()  # eᵀKe
+    size = np.square(e)
+    change = e * (rows @ gradient).reshape(e.shape)  # its sum is eᵀKe, too
+    late_rate = change[:, late].sum() / size[:, late].sum()
+    early_rate = change[:, early].sum() / size[:, early].sum()
     return {
         "trace": float(values.sum() / e.size),
         "rank": rank,
-        "condition": float(values[0] / values[rank - 1]),
+        "condition": float(largest / values[rank - 1]),
         "effective_rank": effective_rank(values),
-        "late_over_early": float(np.sqrt(np.mean(squares[~early]) / np.mean(squares[early]))),
-        "alignment": float(energy / (values[0] * np.square(e).sum())),
-        "rate_late_over_early": _rate(J, e, ~early) / _rate(J, e, early),
+        "late_over_early": float(np.sqrt(late_mean / early_mean)),
+        "alignment": float(energy / (largest * size.sum())),
+        "rate_late_over_early": float(late_rate / early_rate),
     }
 
 
-def _rate(J: np.ndarray, e: np.ndarray, part: np.ndarray) -> float:
-    """eᵀKe/eᵀe over some of the times, with Ke over all of them."""
-    change = (_rows(J) @ (e.ravel() @ _rows(J))).reshape(e.shape)
-    return float((e * change)[:, part].sum() / np.square(e[:, part]).sum())
-
-
-def measure(spec: RunSpec, parameters: ArrayLike, times: np.ndarray = GRID) -> dict[str, float]:
+def measure(spec: RunSpec, parameters: ArrayLike) -> dict[str, float]:
     """The scalars of K, those of the balanced kernel (`balanced_…`), and `shares` (`share_…`)."""
-    J, e = linearise(spec, parameters, times)
-    row = kernel_summary(J, e, times)
-    for name, value in kernel_summary(*balance(J, e), times).items():
+    J, e = linearise(spec, parameters, GRID)
+    row = kernel_summary(J, e, GRID)
+    balanced = kernel_summary(*balance(J, e), GRID)
+    for name, value in balanced.items():
         row[f"balanced_{name}"] = value
     for name, value in shares(spec, J).items():
         row[f"share_{name}"] = value
@@ -117,6 +152,12 @@ def measure(spec: RunSpec, parameters: ArrayLike, times: np.ndarray = GRID) -> d
 
 def shares(spec: RunSpec, J: np.ndarray) -> dict[str, float]:
     """Block of parameters → its share of the trace of K; the frequencies are the block `raw`."""
-    squares = torch.from_numpy(np.square(_rows(J)).sum(axis=0) / np.square(J).sum())
-    blocks = spec.trunk.blocks(squares[None], len(J))
-    return {name: float(block.sum()) for name, block in blocks.items()}
+    squares = np.square(_rows(J))
+    trace = np.square(J).sum()
+    parts = squares.sum(axis=0) / trace
+    one_run = torch.from_numpy(parts)[None]
+    blocks = spec.trunk.blocks(one_run, len(J))
+    found = {}
+    for name, block in blocks.items():
+        found[name] = float(block.sum())
+    return found

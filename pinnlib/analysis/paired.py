@@ -33,25 +33,32 @@ def t_interval(values: ArrayLike) -> tuple[float, float, int]:
     mean = float(values.mean()) if n else np.nan
     if n < 2:
         return mean, np.nan, n
-    return mean, float(stats.t.ppf(0.975, n - 1) * stats.sem(values)), n
+    half_width = stats.t.ppf(0.975, n - 1) * stats.sem(values)
+    return mean, float(half_width), n
 
 
 def _with_value(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The runs with the metric as `value`, NaN where a run is not ok; validates the table."""
     run = [*CELL, "seed"]
     columns = [*run, "status"]
-    validate("frame", list(frame), set(columns) <= set(frame), f"runs with {', '.join(columns)}")
+    has_columns = set(columns) <= set(frame)
+    validate("frame", list(frame), has_columns, f"runs with {', '.join(columns)}")
     known = list(frame.filter(regex=METRIC_COLUMNS))
     validate("metric", metric, metric in known, f"one of {', '.join(known)}")
-    statuses = sorted(set(frame["status"]))
-    validate("status", statuses, set(statuses) <= set(STATUSES), f"out of {', '.join(STATUSES)}")
-    repeated = frame.loc[frame.duplicated(run), run].to_dict("records")
-    validate("frame", repeated[:1], not repeated, f"a table with each {', '.join(run)} once")
+    unknown = set(frame["status"]) - set(STATUSES)
+    validate("status", sorted(unknown), not unknown, f"out of {', '.join(STATUSES)}")
+    repeated = frame[frame.duplicated(run)]
+    validate("frame", _first_run(repeated), repeated.empty, f"one row per {', '.join(run)}")
     ok = frame["status"] == "ok"
     value = frame[metric].where(ok)
-    broken = frame.loc[ok & ~np.isfinite(value), run].to_dict("records")
-    validate(metric, broken[:1], not broken, "finite in every run that is ok")
+    broken = frame[ok & ~np.isfinite(value)]
+    validate(metric, _first_run(broken), broken.empty, "finite in every run that is ok")
     return frame.assign(value=value)
+
+
+def _first_run(frame: pd.DataFrame) -> list[dict]:
+    """The settings of the first run of a table, for a message; empty if it has none."""
+    return frame[[*CELL, "seed"]][:1].to_dict("records")
 
 
 def summary_table(frame: pd.DataFrame, metric: str, partial: bool = False) -> pd.DataFrame:
@@ -62,9 +69,11 @@ def summary_table(frame: pd.DataFrame, metric: str, partial: bool = False) -> pd
     rows = []
     for cell, runs in _with_value(frame, metric).groupby(CELL):
         row = dict(zip(CELL, cell, strict=True))
-        row |= {"metric": metric, "needed": len(runs)}
+        row["metric"] = metric
+        row["needed"] = len(runs)
         for status in STATUSES:
-            row[status] = int((runs["status"] == status).sum())
+            has_status = runs["status"] == status
+            row[status] = int(has_status.sum())
         row["complete"] = row["ok"] == len(runs)
         values = runs["value"].dropna()
         if not (row["complete"] or partial):
@@ -77,9 +86,13 @@ def summary_table(frame: pd.DataFrame, metric: str, partial: bool = False) -> pd
 
 def pair_runs(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Per setting, k and seed: the errors `exp` and `linear`, their difference and log-ratio."""
-    index = [*SETTING, "k", "seed"]
-    wide = _with_value(frame, metric).pivot(index=index, columns="gate", values="value")
-    wide = wide.reindex(columns=["exp", "linear"]).rename_axis(columns=None).reset_index()
+    wide = _with_value(frame, metric).pivot(
+        index=[*SETTING, "k", "seed"],
+        columns="gate",
+        values="value",
+    )
+    wide = wide.reindex(columns=["exp", "linear"])
+    wide = wide.rename_axis(columns=None).reset_index()
     wide["metric"] = metric
     wide["difference"] = wide["linear"] - wide["exp"]
     wide["log_ratio"] = np.log(wide["linear"] / wide["exp"])
@@ -91,13 +104,15 @@ def known_by_k(pairs: pd.DataFrame) -> pd.Series:
     exp_wins = pairs["log_ratio"] > 0
     at_same_k = exp_wins.groupby(pairs["k"])
     others = at_same_k.transform("size") - 1
-    share = (at_same_k.transform("sum") - exp_wins) / others
+    wins_of_others = at_same_k.transform("sum") - exp_wins
+    share = wins_of_others / others
     return (share > 0.5) == exp_wins  # a draw among the others counts for the linear gate
 
 
 def _all_pairs(frame: pd.DataFrame, ks: Ks) -> pd.DataFrame:
     """The pairs of both metrics."""
-    pairs = pd.concat([pair_runs(frame, metric) for metric in METRICS], ignore_index=True)
+    tables = [pair_runs(frame, metric) for metric in METRICS]
+    pairs = pd.concat(tables, ignore_index=True)
     if ks is None:
         return pairs
     known = sorted(set(pairs["k"]))
@@ -110,21 +125,33 @@ def _samples(exp, linear, partial):
 
     Both arrays are empty if a seed lacks one, unless `partial`.
     """
-    exp, linear = np.asarray(exp, dtype=float), np.asarray(linear, dtype=float)
-    shapes = f"shapes {exp.shape}, {linear.shape}"
+    exp = np.asarray(exp, dtype=float)
+    linear = np.asarray(linear, dtype=float)
     same = exp.ndim == 1 and exp.shape == linear.shape
+    shapes = f"shapes {exp.shape}, {linear.shape}"
     validate("exp, linear", shapes, same, "two lists with one error per seed, in the same order")
     both = np.isfinite(exp) & np.isfinite(linear)
-    used = both if partial or both.all() else np.zeros_like(both)
-    return exp[used], linear[used], int(both.sum()), len(both)
+    n = int(both.sum())
+    needed = len(both)
+    if n < needed and not partial:
+        both = np.zeros_like(both)
+    return exp[both], linear[both], n, needed
 
 
 def wilcoxon_row(exp: ArrayLike, linear: ArrayLike, partial: bool = False) -> dict:
     """Wilcoxon's signed-rank test without zeros, two-sided and towards the winner by the median."""
     exp, linear, n, needed = _samples(exp, linear, partial)
-    row = {"winner": "", "mean_exp": np.nan, "mean_linear": np.nan}
-    row |= {"frac_win": np.nan, "p_raw": np.nan, "p_one_sided": np.nan}
-    row |= {"n": n, "needed": needed, "note": ""}
+    row = {
+        "winner": "",
+        "mean_exp": np.nan,
+        "mean_linear": np.nan,
+        "frac_win": np.nan,
+        "p_raw": np.nan,
+        "p_one_sided": np.nan,
+        "n": n,
+        "needed": needed,
+        "note": "",
+    }
     if n < needed:
         row["note"] = f"incomplete: {n} of {needed} pairs"
     elif n < FEWEST:
@@ -141,8 +168,9 @@ def wilcoxon_row(exp: ArrayLike, linear: ArrayLike, partial: bool = False) -> di
         row["p_raw"] = stats.wilcoxon(difference).pvalue
     if sign:
         gain = sign * difference
+        test = stats.wilcoxon(gain, alternative="greater")
         row["frac_win"] = (gain > 0).mean()
-        row["p_one_sided"] = stats.wilcoxon(gain, alternative="greater").pvalue
+        row["p_one_sided"] = test.pvalue
     return row
 
 
@@ -157,7 +185,8 @@ def holm(p_values: ArrayLike) -> np.ndarray:
     validate("p_values", list(p_values), valid, "numbers from 0 to 1, or NaN")
     order = np.argsort(p)  # NaN comes last
     factors = len(p) - np.arange(len(p))
-    adjusted = np.minimum(np.maximum.accumulate(factors * p[order]), 1)
+    rising = np.maximum.accumulate(factors * p[order])
+    adjusted = np.minimum(rising, 1)
     return adjusted[np.argsort(order)]
 
 
@@ -165,11 +194,13 @@ def _test_table(pairs: pd.DataFrame, partial: bool = False) -> pd.DataFrame:
     """The tests of all pairs, Holm within each setting."""
     rows = []
     for label, group in pairs.groupby(TEST):
-        row = wilcoxon_row(group["exp"], group["linear"], partial)
-        rows.append(dict(zip(TEST, label, strict=True)) | row)
+        row = dict(zip(TEST, label, strict=True))
+        row |= wilcoxon_row(group["exp"], group["linear"], partial)
+        rows.append(row)
     table = pd.DataFrame(rows)
     p_holm = table.groupby(SETTING)["p_raw"].transform(holm)
-    table.insert(table.columns.get_loc("p_raw") + 1, "p_holm", p_holm)
+    after_raw = table.columns.get_loc("p_raw") + 1
+    table.insert(after_raw, "p_holm", p_holm)
     return table
 
 
@@ -195,17 +226,21 @@ def _median_log_ratio(exp, linear, axis=-1):
 def _hodges_lehmann(exp, linear, axis=-1):
     """Median of the means (d_i + d_j)/2, i ≤ j, of the differences."""
     difference = linear - exp
-    i, j = np.triu_indices(difference.shape[-1])
-    return np.median((difference[..., i] + difference[..., j]) / 2, axis)
+    seeds = difference.shape[-1]
+    i, j = np.triu_indices(seeds)
+    sums = difference[..., i] + difference[..., j]
+    return np.median(sums / 2, axis)
 
 
 def _rank_biserial(exp, linear, axis=-1):
     """(W⁺ − W⁻)/(W⁺ + W⁻) over the non-zero differences: 1 if exp is better in every seed."""
     difference = linear - exp
     zeros = (difference == 0).sum(axis, keepdims=True)  # they have the lowest ranks
-    ranks = stats.rankdata(np.abs(difference), axis=axis) - zeros
+    sizes = np.abs(difference)
+    ranks = stats.rankdata(sizes, axis=axis) - zeros
     signed = ranks * np.sign(difference)
-    return signed.sum(axis) / np.maximum(np.abs(signed).sum(axis), 1)
+    total = np.abs(signed).sum(axis)
+    return signed.sum(axis) / np.maximum(total, 1)
 
 
 MEANS = {"mean_exp": _mean_exp, "mean_linear": _mean_linear}
@@ -222,49 +257,78 @@ def _estimates(pairs, statistics, partial=False):
     rows = []
     for label, group in pairs.groupby(TEST):
         exp, linear, n, needed = _samples(group["exp"], group["linear"], partial)
-        row = dict(zip(TEST, label, strict=True)) | {"n": n, "needed": needed}
+        row = dict(zip(TEST, label, strict=True))
+        row["n"] = n
+        row["needed"] = needed
         for name, statistic in statistics.items():
-            value, low, high = np.nan, np.nan, np.nan
-            if len(exp) > 0:
-                value = float(statistic(exp, linear))
-            if len(exp) > 1:
-                sample = stats.bootstrap((exp, linear), statistic, paired=True, rng=0, **BOOTSTRAP)
-                low, high = sample.confidence_interval
-            row |= {name: value, f"{name}_low": low, f"{name}_high": high}
+            value, low, high = _with_interval(statistic, exp, linear)
+            row[name] = value
+            row[f"{name}_low"] = low
+            row[f"{name}_high"] = high
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _with_interval(statistic, exp, linear):
+    """(value, low, high) of a statistic; NaN where there are too few seeds."""
+    if len(exp) == 0:
+        return np.nan, np.nan, np.nan
+    value = float(statistic(exp, linear))
+    if len(exp) == 1:
+        return value, np.nan, np.nan
+    sample = stats.bootstrap(
+        (exp, linear),
+        statistic,
+        paired=True,
+        rng=0,
+        **BOOTSTRAP,
+    )
+    low, high = sample.confidence_interval
+    return value, low, high
 
 
 def gate_tests(frame: pd.DataFrame, ks: Ks = (20, 60), partial: bool = False) -> pd.DataFrame:
     """Per setting, k and metric: the test, Holm over the setting, bootstrap intervals of means."""
     pairs = _all_pairs(frame, ks)
-    means = _estimates(pairs, MEANS, partial).drop(columns=[*MEANS, "n", "needed"])
-    return _test_table(pairs, partial).merge(means, on=TEST, validate="1:1")
+    tests = _test_table(pairs, partial)
+    means = _estimates(pairs, MEANS, partial)
+    intervals = means.drop(columns=[*MEANS, "n", "needed"])
+    return tests.merge(intervals, on=TEST, validate="1:1")
 
 
 def effect_sizes(
-    frame: pd.DataFrame, ks: Ks = (20, 60), effects: Sequence[str] = tuple(EFFECTS)
+    frame: pd.DataFrame,
+    ks: Ks = (20, 60),
+    effects: Sequence[str] = tuple(EFFECTS),
 ) -> pd.DataFrame:
     """Per test: effect sizes with bootstrap 95% intervals; positive: exp is better."""
-    validate("effects", effects, set(effects) <= set(EFFECTS), f"out of {', '.join(EFFECTS)}")
-    return _estimates(_all_pairs(frame, ks), {name: EFFECTS[name] for name in effects})
+    unknown = set(effects) - set(EFFECTS)
+    validate("effects", effects, not unknown, f"out of {', '.join(EFFECTS)}")
+    statistics = {name: EFFECTS[name] for name in effects}
+    return _estimates(_all_pairs(frame, ks), statistics)
 
 
 def tests_at_every_k(frame: pd.DataFrame) -> pd.DataFrame:
     """`gate_tests` at every k with the median log-ratio; Holm over all k and metrics."""
-    sizes = effect_sizes(frame, ks=None, effects=["median_log_ratio"]).drop(columns=["n", "needed"])
-    return gate_tests(frame, ks=None).merge(sizes, on=TEST, validate="1:1")
+    tests = gate_tests(frame, ks=None)
+    sizes = effect_sizes(frame, ks=None, effects=["median_log_ratio"])
+    sizes = sizes.drop(columns=["n", "needed"])
+    return tests.merge(sizes, on=TEST, validate="1:1")
 
 
 def count_crossovers(tests: pd.DataFrame) -> pd.DataFrame:
     """Per setting and metric: k, k with a winner, and changes of winner between neighbours."""
     by = [*SETTING, "metric"]
-    winner = tests["winner"].where(tests["winner"].isin(["exp", "linear"]))
-    before = winner.groupby([tests[name] for name in by]).shift()
-    change = winner.notna() & before.notna() & (winner != before)
-    table = tests.assign(decided=winner.notna(), crossover=change)
+    table = tests[[*by, "k"]].copy()
+    known = tests["winner"].isin(["exp", "linear"])
+    table["winner"] = tests["winner"].where(known)
+    before = table.groupby(by)["winner"].shift()
+    table["decided"] = known
+    table["crossover"] = known & before.notna() & (table["winner"] != before)
     return table.groupby(by).agg(
-        k_needed=("k", "size"), k_decided=("decided", "sum"), crossovers=("crossover", "sum")
+        k_needed=("k", "size"),
+        k_decided=("decided", "sum"),
+        crossovers=("crossover", "sum"),
     )
 
 
@@ -274,9 +338,12 @@ def seeds_to_lose(exp: ArrayLike, linear: ArrayLike) -> float:
     NaN if there is no test. Removing the winner's largest differences is optimal: the ranks of the
     loser's differences stay as they are.
     """
-    exp, linear, *_ = _samples(exp, linear, partial=False)
+    exp, linear, _, _ = _samples(exp, linear, partial=False)
     winner = wilcoxon_row(exp, linear)["winner"]
-    order = np.argsort(linear - exp if winner == "exp" else exp - linear)
+    gain = linear - exp
+    if winner != "exp":
+        gain = exp - linear
+    order = np.argsort(gain)
     for removed in range(len(exp)):
         rest = order[: len(exp) - removed]
         row = wilcoxon_row(exp[rest], linear[rest])
@@ -293,18 +360,25 @@ def leave_one_out(frame: pd.DataFrame, ks: Ks = (20, 60)) -> pd.DataFrame:
     pairs = _all_pairs(frame, ks)
     whole = _test_table(pairs).set_index(TEST)
     tested = whole["p_holm"].notna()
+    significant = whole["p_holm"] < LEVEL
     table = whole[["winner", "p_holm", "n", "needed", "note"]].assign(
-        winner_changes=0, significance_changes=0, p_holm_worst=np.nan
+        winner_changes=0,
+        significance_changes=0,
+        p_holm_worst=np.nan,
     )
     for seed in sorted(set(pairs["seed"])):
-        rest = pairs.assign(exp=pairs["exp"].where(pairs["seed"] != seed))
+        others = pairs["seed"] != seed
+        rest = pairs.assign(exp=pairs["exp"].where(others))
         without = _test_table(rest, partial=True).set_index(TEST)
-        p_holm = without["p_raw"].where(tested).groupby(SETTING).transform(holm)
+        p_raw = without["p_raw"].where(tested)
+        p_holm = p_raw.groupby(SETTING).transform(holm)
         table["winner_changes"] += without["winner"] != whole["winner"]
-        table["significance_changes"] += (p_holm < LEVEL) != (whole["p_holm"] < LEVEL)
+        table["significance_changes"] += (p_holm < LEVEL) != significant
         table["p_holm_worst"] = np.fmax(table["p_holm_worst"], p_holm)
-    groups = pairs.groupby(TEST)
-    table["seeds_to_lose"] = [seeds_to_lose(group["exp"], group["linear"]) for _, group in groups]
+    fewest = []
+    for _, group in pairs.groupby(TEST):
+        fewest.append(seeds_to_lose(group["exp"], group["linear"]))
+    table["seeds_to_lose"] = fewest
     for count in ("winner_changes", "significance_changes", "seeds_to_lose"):
         table[count] = table[count].where(tested).astype("Int64")
     table["p_holm_worst"] = table["p_holm_worst"].where(tested)

@@ -1,12 +1,25 @@
 """What is particular to this paper: the tables, figures, numbers and claims of the notebooks.
 
-notebook 01  motion
-notebook 02  coverage
-notebook 03  gate_statistics, gate_comparison (figures), basins, published (07 too), coverage
-notebook 04  panels, coverage
-notebook 05  kernel_measurements, kernel_figures
-notebook 06  gate_rules, gate_figures, own_trajectory, second_order
-notebook 07  claims, evidence, findings, identities, disagreements, paper_tables
+01  motion               the reference solutions: frequencies, accuracy, figures
+02  coverage             which runs of a study are on record (03, 04 and 07 too), learning curves
+03  gate_statistics      tables and numbers of the paired statistics
+    gate_comparison      figures of one gate against the other
+    basins               which solution a seed converges to
+    published            the published table of tests beside ours (07 too)
+04  panels               the panels of the original: error against stiffness
+05  kernel_measurements  the residual kernel along training, and what it predicts
+    kernel_figures       figures and tables of these measurements
+06  gate_rules           from contrasts to answers, rule by rule (`gate_rules.toml`)
+    gate_answers         the evidence of the answers in words and as LaTeX
+    gate_figures         figures of the gates, optimisers and contrasts
+    own_trajectory       errors against the solution with the run's own initial velocity
+    second_order         the Levenberg–Marquardt runs
+07  claims               the checkable claims of the original (`claims.toml`)
+    evidence             what the claims are checked against
+    findings             statistical and qualitative claims, decided from the runs
+    identities           exact claims, by computation in double precision
+    disagreements        where the original's text and code differ (`disagreements.toml`)
+    paper_tables         tables, lists and macros of the report as LaTeX
 
 These modules may import core, runs, analysis and style; only notebooks and tests import them.
 """

@@ -19,18 +19,21 @@ ODD = np.log(2)  # a cell is odd if the logarithms of its errors scatter by more
 
 def error_spreads(runs: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
     """Per complete cell of `means`: seeds, and the standard deviation of log ReL2E over them."""
-    complete = means[means["complete"] & (means["metric"] == "rel_l2_u")]
+    complete = means.query("complete and metric == 'rel_l2_u'")
     ok = runs[runs["status"] == "ok"]
     logs = ok.assign(log_error=np.log(ok["rel_l2_u"]))
-    table = logs.groupby(CELL)["log_error"].agg(n="size", spread="std")
+    cells = logs.groupby(CELL)["log_error"]
+    table = cells.agg(n="size", spread="std")
     return table.loc[complete.set_index(CELL).index]
 
 
 def assign_basins(runs: pd.DataFrame) -> pd.DataFrame:
     """The finished runs with a column `basin`: near the reference, wrong trajectory, or lost."""
     ok = runs[runs["status"] == "ok"]
-    below = [ok["rel_l2_u"] < limit for limit in LIMITS.values()]
-    return ok.assign(basin=np.select(below, list(LIMITS), "lost"))
+    error = ok["rel_l2_u"]
+    below = [error < limit for limit in LIMITS.values()]
+    basin = np.select(below, list(LIMITS), "lost")
+    return ok.assign(basin=basin)
 
 
 def basin_table(case: pd.DataFrame) -> pd.DataFrame:
@@ -62,7 +65,8 @@ def angles(case: pd.DataFrame, records: Records, times: np.ndarray) -> pd.DataFr
     """θ at the times (rows), one column per run, named by its key."""
     curves = {}
     for key in case["key"]:
-        curves[key] = result_of(records[key]).predict(times)["theta"].to_numpy()
+        result = result_of(records[key])
+        curves[key] = result.predict(times)["theta"].to_numpy()
     return pd.DataFrame(curves, index=times)
 
 
@@ -74,7 +78,8 @@ def spread_and_offset(curves: pd.DataFrame, reference: np.ndarray) -> tuple[floa
     if curves.shape[1] == 0:
         return np.nan, np.nan
     middle = curves.mean(axis=1)
-    spread = np.sqrt(np.mean(curves.sub(middle, axis=0).to_numpy() ** 2))
+    distances = curves.sub(middle, axis=0).to_numpy()
+    spread = np.sqrt(np.mean(distances**2))
     offset = np.sqrt(np.mean((middle - reference) ** 2))
     return float(spread), float(offset)
 
@@ -84,17 +89,20 @@ def mean_gaps(case: pd.DataFrame) -> dict[str, float]:
     gaps = {}
     parts = {"all": case, "near": case[case["basin"] == "near"]}
     for name, part in parts.items():
-        means = part.groupby("gate")["rel_l2_u"].mean().reindex(["exp", "linear"])
-        gaps[name] = float(means["linear"] - means["exp"])
+        means = part.groupby("gate")["rel_l2_u"].mean()
+        gap = means.get("linear", np.nan) - means.get("exp", np.nan)
+        gaps[name] = float(gap)
     return gaps
 
 
 def standing_still_error(k: float) -> float:
     """ReL2E of a pendulum that stands still: r at its mean over time, θ = 0."""
     spec = RunSpec(k=k)
-    still = np.zeros_like(spec.reference.q)
-    still[0] = spec.reference.q[0].mean()
-    return error_metrics(spec.system_object, still, spec.reference.q)["rel_l2_u"]
+    q = spec.reference.q
+    still = np.zeros_like(q)
+    still[0] = q[0].mean()
+    errors = error_metrics(spec.system_object, still, q)
+    return errors["rel_l2_u"]
 
 
 def plain_networks(runs: pd.DataFrame) -> pd.DataFrame:
@@ -102,15 +110,19 @@ def plain_networks(runs: pd.DataFrame) -> pd.DataFrame:
 
     The last two are NaN where a run is not ok. Beside them: the error of standing still.
     """
-    frame = runs.assign(ok=runs["status"] == "ok", turned=runs["max_ae_theta"] > TURNED)
+    frame = runs.assign(
+        ok=runs["status"] == "ok",
+        turned=runs["max_ae_theta"] > TURNED,
+    )
     table = frame.groupby(["lambda_ic", "k", "gate"]).agg(
         n=("ok", "sum"),
         needed=("ok", "size"),
         error=("rel_l2_u", "median"),
         turned=("turned", "sum"),
     )
-    still = {k: standing_still_error(k) for k in runs["k"].unique()}
-    table["standing_still"] = table.index.get_level_values("k").map(still).astype(float)
+    ks = table.index.get_level_values("k")
+    still = {k: standing_still_error(k) for k in set(ks)}
+    table["standing_still"] = ks.map(still).astype(float)
     complete = table["n"] == table["needed"]
     table[["error", "turned"]] = table[["error", "turned"]].where(complete)
     return table

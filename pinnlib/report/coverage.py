@@ -17,10 +17,17 @@ FREQUENCY = ["gate", "k", "seed", "number", "start", "learned"]
 
 
 def study_runs(
-    studies: Sequence[str], records: Records, seeds: int | None, steps: int
+    studies: Sequence[str],
+    records: Records,
+    seeds: int | None,
+    steps: int,
 ) -> dict[str, pd.DataFrame]:
     """The runs of each study; a run without a record has status "missing"."""
-    return {s: runs_of(specs_of(s, seeds=seeds, steps=steps), records) for s in studies}
+    runs = {}
+    for study in studies:
+        specs = specs_of(study, seeds=seeds, steps=steps)
+        runs[study] = runs_of(specs, records)
+    return runs
 
 
 def coverage_table(runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -31,17 +38,24 @@ def coverage_table(runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     frame = pd.concat(runs, names=["study"]).reset_index("study")
     frame["done"] = frame["status"].isin(["ok", "diverged"])
     cells = frame.groupby(["study", "lambda_ic", "model", "gate", "k"])["done"]
-    counts = cells.agg(["sum", "size"]).astype(str)
-    table = (counts["sum"] + "/" + counts["size"]).unstack("k", fill_value="")
-    return table.loc[list(runs)].rename(columns="{:g}".format)
+    done = cells.sum().astype(str)
+    needed = cells.size().astype(str)
+    texts = done + "/" + needed
+    table = texts.unstack("k", fill_value="").loc[list(runs)]
+    return table.rename(columns="{:g}".format)
 
 
 def status_counts(runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Per study: runs ok, diverged, failed, missing and needed."""
-    counts = {study: frame["status"].value_counts() for study, frame in runs.items()}
-    table = pd.DataFrame(counts).T.reindex(columns=["ok", "diverged", "failed", "missing"])
-    table = table.fillna(0).astype(int)
-    return table.assign(needed=table.sum(axis=1)).rename_axis("study")
+    rows = {}
+    for study, frame in runs.items():
+        rows[study] = {}
+        for status in ("ok", "diverged", "failed", "missing"):
+            has_status = frame["status"] == status
+            rows[study][status] = has_status.sum()
+        rows[study]["needed"] = len(frame)
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    return table.rename_axis("study")
 
 
 def totals(
@@ -63,23 +77,34 @@ def _ok_records(specs, records):
 
 def training_histories(specs: Sequence[RunSpec], records: Records) -> pd.DataFrame:
     """Loss terms and residuals of the finished runs in one long table, one row per update."""
-    frames = [pd.DataFrame(columns=HISTORY)]
+    frames = []
     for spec, record in _ok_records(specs, records):
         identity = spec.select("model", "gate", "k", "seed")
-        frames.append(pd.DataFrame(record["history"]).assign(**identity))
-    return pd.concat(frames[1:] or frames, ignore_index=True)
+        history = pd.DataFrame(record["history"])
+        frames.append(history.assign(**identity))
+    return _concatenate(frames, HISTORY)
+
+
+def _concatenate(frames, columns):
+    """The frames in one, or an empty table with the columns if there is none."""
+    if not frames:
+        return pd.DataFrame(columns=columns)
+    return pd.concat(frames, ignore_index=True)
 
 
 def learned_frequencies(specs: Sequence[RunSpec], records: Records) -> pd.DataFrame:
     """One row per frequency of every finished adaptive run: its start and its learned value."""
-    frames = [pd.DataFrame(columns=FREQUENCY)]
+    frames = []
     for spec, record in _ok_records(specs, records):
-        if record["frequencies"] is None:
+        learned = record["frequencies"]
+        if learned is None:
             continue
-        frame = pd.DataFrame({"start": spec.trunk.start, "learned": record["frequencies"]})
-        frame = frame.assign(number=frame.index, **spec.select("gate", "k", "seed"))
-        frames.append(frame[FREQUENCY])
-    return pd.concat(frames[1:] or frames, ignore_index=True)
+        columns = spec.select("gate", "k", "seed")
+        columns["number"] = range(len(learned))
+        columns["start"] = spec.trunk.start
+        columns["learned"] = learned
+        frames.append(pd.DataFrame(columns))
+    return _concatenate(frames, FREQUENCY)
 
 
 def _line_look(look, gate):
@@ -97,21 +122,25 @@ def _add_legend(axis, runs):
 
 def plot_learning_curves(history: pd.DataFrame, ks: Sequence[float]) -> Figure:
     """Residuals against the update, median and quartiles over seeds; one panel per k."""
-    names = {"rms_r": "RMS of $R_r$ [m/s²]", "rms_theta": "RMS of $R_θ$ [rad/s²]"}
+    names = {
+        "rms_r": "RMS of $R_r$ [m/s²]",
+        "rms_theta": "RMS of $R_θ$ [rad/s²]",
+    }
     figure, axes = panels(2, len(ks), height=3.6, sharex=True, sharey="row")
     looks = styles(sorted(set(history["model"])), sorted(set(history["gate"])))
     for column, k in zip(axes.T, ks, strict=True):
         at_k = history[history["k"] == k]
         for axis, name in zip(column, names, strict=True):
             for (model, gate), runs in at_k.groupby(["model", "gate"]):
-                quartiles = runs.groupby("update")[name].quantile([0.25, 0.5, 0.75]).unstack()
+                residuals = runs.groupby("update")[name]
+                median = residuals.median()
                 look = _line_look(looks[model, gate], gate)
                 label = f"{model}, {gate} (n={runs['seed'].nunique()})"
-                axis.plot(quartiles.index, quartiles[0.5], **look, label=label)
+                axis.plot(median, **look, label=label)
                 axis.fill_between(
-                    quartiles.index,
-                    quartiles[0.25],
-                    quartiles[0.75],
+                    median.index,
+                    residuals.quantile(0.25),
+                    residuals.quantile(0.75),
                     color=look["color"],
                     alpha=0.15 if gate == "exp" else 0.3,
                     linewidth=0,
@@ -146,9 +175,11 @@ def plot_frequency_shift(frequencies: pd.DataFrame, ks: Sequence[float]) -> Figu
                 alpha=0.35,
             )
             middle = runs.groupby("start")["shift"].median()
-            axis.plot(middle.index, middle, **look, label=f"{gate} (n={runs['seed'].nunique()})")
+            label = f"{gate} (n={runs['seed'].nunique()})"
+            axis.plot(middle, **look, label=label)
         axis.axvline(np.sqrt(k), color="0.6", linewidth=0.7, linestyle=":")
-        axis.set(xscale="log", title=f"$k={k:g}$", xlabel="initial frequency [rad/s]")
+        axis.set(xscale="log", title=f"$k={k:g}$")
+        axis.set_xlabel("initial frequency [rad/s]")
         _add_legend(axis, at_k)
     axes[0, 0].set_ylabel("learned − initial [rad/s]")
     return figure

@@ -10,8 +10,8 @@ import pandas as pd
 
 from pinnlib.analysis.contrasts import contrasts, family, lost, ratio_texts, smallest
 from pinnlib.report import gate_rules
-from pinnlib.report.gate_figures import formula
 from pinnlib.style import latex
+from pinnlib.style.labels import gate_formula
 
 Answers = Mapping[str, tuple[str, str]]  # rule → (answer, evidence)
 Contrasts = Mapping[str, pd.DataFrame]  # optimiser → linear against exp per model and k
@@ -165,7 +165,7 @@ def latex_choice(choice: pd.DataFrame) -> str:
     regrets = choice.filter(like="regret_").map("{:.2f}".format)
     cells = regrets.rename(columns=lambda name: f"$k={name.removeprefix('regret_')}$")
     cells = cells.rename(columns={"$k=worst$": "worst"})
-    cells.insert(0, "Gate $g(t)$", [formula(gate) for gate in choice.index])
+    cells.insert(0, "Gate $g(t)$", [gate_formula(gate) for gate in choice.index])
     ends = zip(choice["low"], choice["high"], strict=True)
     cells["95\\% interval"] = [f"{low:.2f} to {high:.2f}" for low, high in ends]
     cells["best in"] = [f"{100 * share:.0f}\\%" for share in choice["best_in"]]

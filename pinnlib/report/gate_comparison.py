@@ -6,24 +6,26 @@ Effect sizes, seed by seed, at every stiffness, under both losses, and the basin
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator
 
 from pinnlib.analysis.paired import LEVEL
 from pinnlib.report.basins import BASINS
-from pinnlib.report.panels import add_notes, wrap_notes
 from pinnlib.spec import RunSpec
 from pinnlib.style.figures import (
     BROWN,
-    FULL,
     GATE_COLOURS,
     GATE_STYLES,
     GREEN,
     ONE,
     PURPLE,
     STIFFNESS,
+    add_legend,
+    add_note,
+    bar_lengths,
     filled,
     log_axis,
     panels,
+    plain_ticks,
+    wrap_notes,
 )
 from pinnlib.style.labels import METRIC_LABELS, METRIC_NAMES
 
@@ -35,13 +37,6 @@ EFFECTS = {  # labels of `plot_forest`
 }
 SETTINGS = [("balanced", "adaptive"), ("balanced", "fixed"), ("balanced", "baseline")]
 SETTINGS += [("mse", "adaptive")]
-
-
-def _plain_ticks(axis):
-    """Ticks of a logarithmic axis as plain numbers."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter("{x:g}")
 
 
 def _penalty(lambda_ic):
@@ -61,14 +56,7 @@ def _interval(table, name):
     if name == "median_log_ratio":
         ends = np.exp(ends)
     low, middle, high = ends.T
-    return middle, np.array([middle - low, high - middle])
-
-
-def _shared_legend(figure, axis, place):
-    """One legend for all panels, above them, with each label once."""
-    handles, labels = axis.get_legend_handles_labels()
-    unique = dict(zip(labels, handles, strict=True))
-    figure.legend(unique.values(), unique, loc=f"outside upper {place}", ncols=4)
+    return middle, bar_lengths(low, middle, high)
 
 
 def plot_forest(effects: pd.DataFrame, tests: pd.DataFrame) -> Figure:
@@ -96,17 +84,17 @@ def plot_forest(effects: pd.DataFrame, tests: pd.DataFrame) -> Figure:
         axis.axvline(1 if effect == "median_log_ratio" else 0, **ONE)
         axis.set_xlabel(title)
     axes[0, 0].set_xscale("log")
-    _plain_ticks(axes[0, 0].xaxis)
+    plain_ticks(axes[0, 0].xaxis)
     axes[0, 0].set_yticks(rows, names)
     axes[0, 0].set_ylim(len(names) - 0.5, -0.5)
     axes[0, 1].set_xlim(-1.15, 1.15)
-    _shared_legend(figure, axes[0, 0], "right")
+    add_legend(figure, axes[0, 0], 4, "right")
     problems = [f"{name} ({note})" for name, note in zip(names, tests["note"], strict=True) if note]
     note = f"n = {effects['n'].min()} pairs in every test"
     if problems:
         note = "Not shown or not to be trusted: " + "; ".join(problems)
-    notes = [f"Bars: paired bootstrap 95% intervals. {note}"]
-    add_notes(figure, wrap_notes(notes, FULL))
+    lines = wrap_notes([f"Bars: paired bootstrap 95% intervals. {note}"])
+    add_note(figure, "\n".join(lines))
     return figure
 
 
@@ -141,7 +129,7 @@ def plot_seed_by_seed(pairs: pd.DataFrame, seeds: int) -> Figure:
     axes[0, 0].set(xlim=(-1, last), xticks=range(0, last, 5))
     figure.supxlabel("seed", fontsize=7.5)
     figure.supylabel("error(linear) − error(exp), units of the metric", fontsize=7.5)
-    _shared_legend(figure, axes[0, 0], "right")
+    add_legend(figure, axes[0, 0], 4, "right")
     return figure
 
 
@@ -162,10 +150,10 @@ def plot_every_k(tests: pd.DataFrame) -> Figure:
             _plot_ratios(axis, rel_l2, METRIC_NAMES["rel_l2_u"], "D", PURPLE, shift=1.5)
             counts = _mark_incomplete(axis, rel_l2)
             axis.set_title(f"{_penalty(lambda_ic)}, {title}\n{counts}")
-    _plain_ticks(axes[0, 0].yaxis)
+    plain_ticks(axes[0, 0].yaxis)
     figure.supxlabel(STIFFNESS, fontsize=7.5)
     figure.supylabel("median ratio of errors, linear / exp", fontsize=7.5)
-    _shared_legend(figure, axes[0, 0], "center")
+    add_legend(figure, axes[0, 0], 4, "center")
     return figure
 
 
@@ -257,7 +245,7 @@ def plot_basins(case: pd.DataFrame, curves: pd.DataFrame, spec: RunSpec) -> Figu
     left.plot(curves.index, reference, "--", color="black", linewidth=1, label="reference")
     title = f"linear gate, $k={spec.k:g}$, $\\lambda_{{IC}}={spec.lambda_ic:g}$: every seed"
     left.set(xlabel="time $t$ [s]", ylabel="angle $θ$ [rad]", ylim=(-0.65, 0.9), title=title)
-    _shared_legend(figure, left, "left")
+    add_legend(figure, left, 4, "left")
     for gate, part in case.groupby("gate"):
         right.plot(
             part["residual_mean"],
@@ -268,7 +256,7 @@ def plot_basins(case: pd.DataFrame, curves: pd.DataFrame, spec: RunSpec) -> Figu
         )
     right.set(xscale="log", yscale="log", ylabel=METRIC_LABELS["rel_l2_u"])
     right.set_xlabel("mean residual [m/s², rad/s²]")
-    _plain_ticks(right.xaxis)
-    _plain_ticks(right.yaxis)
+    plain_ticks(right.xaxis)
+    plain_ticks(right.yaxis)
     right.legend(loc="upper left")
     return figure

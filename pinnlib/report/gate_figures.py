@@ -8,12 +8,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pinnlib.analysis.paired import LEVEL
-from pinnlib.report.kernel_figures import add_legend, add_note
 from pinnlib.runs.studies import FOUR_K
-from pinnlib.spec import RunSpec
-from pinnlib.style import figures as style
-from pinnlib.style.figures import panels, shades
-from pinnlib.style.labels import METRIC_LABELS
+from pinnlib.style.figures import (
+    COLUMN,
+    GATE_COLOURS,
+    ONE,
+    PURPLE,
+    RED,
+    SKY,
+    STIFFNESS,
+    add_legend,
+    add_note,
+    bar_lengths,
+    panels,
+    shades,
+)
+from pinnlib.style.labels import METRIC_LABELS, gate_formula
 
 MARKERS = {"SGD": "s", "Adam": "o", "Levenberg–Marquardt": "^", "floor": "_"}
 # Question in the table of contrasts → the same in two lines, and what circle and square mean where
@@ -29,15 +39,12 @@ QUESTIONS = {
 }
 
 
-def formula(gate: str) -> str:
-    """g(t) for a label."""
-    return f"${RunSpec(gate=gate).gate_object.formula}$"
-
-
 def _gate_colour(gate: str) -> str:
     if gate.startswith("linear"):
-        return style.RED
-    return style.PURPLE if "scale" in gate else style.SKY
+        return RED
+    if "scale" in gate:
+        return PURPLE
+    return SKY
 
 
 def _add_key(axis: Axes, label: str, marker: str, colour: str, **options: object) -> None:
@@ -50,16 +57,20 @@ def plot_ten_gates(runs: pd.DataFrame, gates: Sequence[str]) -> Figure:
     given order from the top, and a panel per k."""
     ks = sorted(set(runs["k"]))
     figure, axes = panels(1, len(ks), height=2.5, sharex=True, sharey=True)
+    ticks = [0.02, 0.1, 0.5, 2]
     ok = runs[runs["status"] == "ok"]
     for axis, k in zip(axes[0], ks, strict=True):
+        at_k = ok[ok["k"] == k]
         for y, gate in enumerate(gates):
-            error = ok.loc[(ok["k"] == k) & (ok["gate"] == gate), "rel_l2_u"]
-            axis.plot(error, np.full(len(error), y), "|", color=_gate_colour(gate), markersize=5)
+            error = at_k.loc[at_k["gate"] == gate, "rel_l2_u"]
+            colour = _gate_colour(gate)
+            axis.plot(error, [y] * len(error), "|", color=colour, markersize=5)
             axis.plot(error.median(), y, "o", color="black", markersize=2.5)
-        axis.set(xscale="log", title=f"$k={k}$", xlabel=METRIC_LABELS["rel_l2_u"])
-        axis.set_xticks([0.02, 0.1, 0.5, 2], ["0.02", "0.1", "0.5", "2"])
+        axis.set(xscale="log", title=f"$k={k}$")
+        axis.set_xlabel(METRIC_LABELS["rel_l2_u"])
+        axis.set_xticks(ticks, map(str, ticks))
     axes[0, 0].set_ylim(len(gates) - 0.5, -0.5)
-    axes[0, 0].set_yticks(range(len(gates)), [formula(gate) for gate in gates])
+    axes[0, 0].set_yticks(range(len(gates)), [gate_formula(gate) for gate in gates])
     add_note(
         figure,
         f"Strokes: single seeds (n = {runs['seed'].nunique()}); dots: median. Red: straight; blue:"
@@ -71,18 +82,27 @@ def plot_ten_gates(runs: pd.DataFrame, gates: Sequence[str]) -> Figure:
 def plot_alphas(runs: pd.DataFrame) -> Figure:
     """The median error against `alpha`, with a band for the middle half of the seeds; a curve per
     k."""
-    figure, ((axis,),) = panels(1, 1, width=style.COLUMN, height=2.3)
+    figure, ((axis,),) = panels(1, 1, width=COLUMN, height=2.3)
     alphas = sorted(set(runs["alpha"]))
     for k, colour in shades(sorted(set(runs["k"]))).items():
         errors = runs[runs["k"] == k].groupby("alpha")["rel_l2_u"]
-        low, high = errors.quantile(0.25), errors.quantile(0.75)
-        axis.fill_between(low.index, low, high, color=colour, alpha=0.2, linewidth=0)
+        low = errors.quantile(0.25)
+        high = errors.quantile(0.75)
+        axis.fill_between(
+            low.index,
+            low,
+            high,
+            color=colour,
+            alpha=0.2,
+            linewidth=0,
+        )
         axis.plot(errors.median(), color=colour, marker="o", label=f"$k={k}$")
     axis.set(xscale="log", xlabel="$α$ of the gate $1-e^{-αt}$ [1/s]")
     axis.set(yscale="log", ylabel=METRIC_LABELS["rel_l2_u"])
     axis.set_xticks(alphas, [f"{alpha:g}" for alpha in alphas])
     axis.minorticks_off()
-    axis.set_yticks([0.02, 0.05, 0.1, 0.2], ["0.02", "0.05", "0.1", "0.2"])
+    ticks = [0.02, 0.05, 0.1, 0.2]
+    axis.set_yticks(ticks, map(str, ticks))
     axis.legend(ncols=2)
     return figure
 
@@ -93,17 +113,19 @@ def plot_optimisers(errors: pd.DataFrame) -> Figure:
     figure, axes = panels(1, 2, height=2.4, sharey=True)
     ks = sorted(set(errors.index.get_level_values("k")))
     look = {"linestyle": ":", "linewidth": 0.6, "markersize": 4}
-    for axis, (gate, gate_colour) in zip(axes[0], style.GATE_COLOURS.items(), strict=True):
+    for axis, (gate, gate_colour) in zip(axes[0], GATE_COLOURS.items(), strict=True):
+        of_gate = errors.xs(gate, level="gate")
         for method, marker in MARKERS.items():
             colour = "black" if method == "floor" else gate_colour
-            axis.plot(errors[method].xs(gate, level="gate"), marker, color=colour, **look)
-        axis.set(title=f"{gate} gate, {formula(gate)}", xlabel=style.STIFFNESS)
+            axis.plot(of_gate[method], marker, color=colour, **look)
+        axis.set(title=f"{gate} gate, {gate_formula(gate)}", xlabel=STIFFNESS)
         axis.set(xscale="log", yscale="log")
         axis.set_xticks(ks, ks)
         axis.minorticks_off()
     axes[0, 0].set_ylabel(f"{METRIC_LABELS['rel_l2_u']}, median")
     for method, marker in MARKERS.items():
-        _add_key(axes[0, 1], method.replace("floor", "best head"), marker, "0.3", markersize=4)
+        name = method.replace("floor", "best head")
+        _add_key(axes[0, 1], name, marker, "0.3", markersize=4)
     axes[0, 1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
     add_note(
         figure,
@@ -118,21 +140,23 @@ def plot_contrasts(table: pd.DataFrame) -> Figure:
     figure, ((axis,),) = panels(height=2.8)
     colours = shades(FOUR_K)
     for x, question in enumerate(QUESTIONS):
-        rows = table[table["question"] == question].sort_values("k", kind="stable")
-        places = np.linspace(x - 0.35, x + 0.35, len(rows))
-        second_of_k = rows.duplicated("k")
-        for place, row, second in zip(places, rows.itertuples(), second_of_k, strict=True):
+        rows = table[table["question"] == question]
+        rows = rows.sort_values("k", kind="stable")
+        rows["place"] = np.linspace(x - 0.35, x + 0.35, len(rows))
+        rows["second_of_k"] = rows.duplicated("k")
+        for row in rows.itertuples():
+            colour = colours[row.k]
             axis.errorbar(
-                place,
+                row.place,
                 row.ratio,
-                [[row.ratio - row.low], [row.high - row.ratio]],
-                fmt="s" if second else "o",
-                color=colours[row.k],
-                markerfacecolor=colours[row.k] if row.p_holm < LEVEL else "white",
+                bar_lengths([row.low], row.ratio, [row.high]),
+                fmt="s" if row.second_of_k else "o",
+                color=colour,
+                markerfacecolor=colour if row.p_holm < LEVEL else "white",
                 markersize=3,
                 elinewidth=0.8,
             )
-    axis.axhline(1, **style.ONE)
+    axis.axhline(1, **ONE)
     axis.set(yscale="log", ylabel="ratio of errors, second / first")
     labels = [f"{lines}\n{points}" for lines, points in QUESTIONS.values()]
     axis.set_xticks(range(len(QUESTIONS)), labels, fontsize=6.5)

@@ -1,5 +1,6 @@
 """Figures and tables of notebook 05: the residual Jacobian and its kernel."""
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,12 +10,26 @@ from matplotlib.figure import Figure
 
 from pinnlib.analysis import ntk
 from pinnlib.report.kernel_measurements import closed_forms
-from pinnlib.style import figures as style
-from pinnlib.style.figures import GATE_COLOURS, GATE_STYLES, panels, shades
+from pinnlib.style.figures import (
+    GATE_COLOURS,
+    GATE_STYLES,
+    ONE,
+    PURPLE,
+    STIFFNESS,
+    WIDE,
+    add_legend,
+    add_note,
+    bar_lengths,
+    filled,
+    panels,
+    shades,
+)
 from pinnlib.style.labels import METRIC_LABELS
 
-LINES = {gate: line for gate, (line, _) in GATE_STYLES.items()}
-LOOKS = {gate: {"color": GATE_COLOURS[gate], "linestyle": LINES[gate]} for gate in GATE_COLOURS}
+LOOKS = {
+    gate: {"color": GATE_COLOURS[gate], "linestyle": line}
+    for gate, (line, _) in GATE_STYLES.items()
+}
 DOTS = {"marker": "o", "markersize": 2}
 SCALARS = {  # of the kernel, with their formats in a table
     "effective_rank": "{:.2f}",
@@ -27,28 +42,20 @@ SCALARS = {  # of the kernel, with their formats in a table
 }
 
 
-def add_note(figure: Figure, text: str) -> None:
-    """Small print under a figure."""
-    figure.supxlabel(text, x=0.01, ha="left", **style.NOTE)
-
-
-def add_legend(figure: Figure, axis: Axes, columns: int, place: str = "center") -> None:
-    """The legend of one panel, above the whole figure."""
-    handles, labels = axis.get_legend_handles_labels()
-    figure.legend(handles, labels, loc=f"outside upper {place}", ncols=columns)
-
-
 def plot_jacobian_in_time(profile: pd.DataFrame) -> Figure:
     """Norm of J_R(t), median over seeds: head and frequencies at the start, with their closed forms
     as dots, and all parameters at the end."""
     figure, axes = panels(1, 3, height=2.3)
     closed = closed_forms(profile, k=20)
     last = profile["update"].max()
-    end = profile[profile["update"] == last].groupby(["gate", "k", "t"])["all"].median()
+    trained = profile[profile["update"] == last]
+    end = trained.groupby(["gate", "k", "t"])["all"].median()
     for gate, look in LOOKS.items():
+        forms = closed.loc[gate]
         for axis, part in zip(axes[0, :2], ("head", "frequencies"), strict=True):
-            axis.plot(closed[part][gate], **look, label=gate)
-            axis.plot(closed[f"{part}_closed"][gate][::6], "o", color=look["color"], markersize=2)
+            axis.plot(forms[part], **look, label=gate)
+            dots = forms[f"{part}_closed"][::6]
+            axis.plot(dots, "o", color=look["color"], markersize=2)
         for stiffness, width in ((20, 1.4), (60, 0.7)):
             label = f"{gate}, $k={stiffness}$"
             axes[0, 2].plot(end[gate, stiffness], **look, linewidth=width, label=label)
@@ -69,10 +76,11 @@ def plot_jacobian_in_time(profile: pd.DataFrame) -> Figure:
 def scalars(measured: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Median of every scalar of SCALARS that the table has, per group of `by`, as text."""
     names = [name for name in SCALARS if name in measured]
-    table = measured.groupby(by)[names].median().astype(object)
-    for name in names:
-        table[name] = table[name].map(SCALARS[name].format)
-    return table
+    medians = measured.groupby(by)[names].median()
+    texts = {}
+    for name, column in medians.items():
+        texts[name] = column.map(SCALARS[name].format)
+    return pd.DataFrame(texts)
 
 
 def plot_kernel_in_training(spectra: pd.DataFrame, measured: pd.DataFrame) -> Figure:
@@ -106,10 +114,14 @@ def _plot_ranks(axis: Axes, measured: pd.DataFrame, name: str) -> None:
     """Median of a quantity along training, a curve per gate and three k; updates equally spaced."""
     medians = measured.groupby(["k", "gate", "update"])[name].median()
     for k, colour in shades((20, 60, 100)).items():
-        for gate, line in LINES.items():
-            curve = medians[k, gate].to_numpy()
-            label = f"{gate}, $k={k}$"
-            axis.plot(curve, **DOTS, color=colour, linestyle=line, label=label)
+        for gate, look in LOOKS.items():
+            axis.plot(
+                medians[k, gate].to_numpy(),
+                **DOTS,
+                color=colour,
+                linestyle=look["linestyle"],
+                label=f"{gate}, $k={k}$",
+            )
     updates = sorted(set(measured["update"]))
     axis.set_xticks(range(len(updates)), updates)
     axis.set_xlabel("update")
@@ -118,15 +130,17 @@ def _plot_ranks(axis: Axes, measured: pd.DataFrame, name: str) -> None:
 def plot_sizes_in_time(timed: pd.DataFrame) -> Figure:
     """Median residual (above) and error (below) in each window of the horizon, a curve per update;
     a column per k and gate."""
-    columns = [(k, gate) for k in sorted(set(timed["k"])) for gate in LOOKS]
+    columns = list(itertools.product(sorted(set(timed["k"])), LOOKS))
     figure, axes = panels(2, len(columns), height=3.4, sharex=True, sharey="row")
-    sizes = timed.groupby(["k", "gate", "update", "window"])[["residual", "error"]].median()
+    cells = timed.groupby(["k", "gate", "update", "window"])
+    sizes = cells[["residual", "error"]].median()
     colours = shades(sorted(set(timed["update"])))
     for (k, gate), column in zip(columns, axes.T, strict=True):
         for axis, name in zip(column, ("residual", "error"), strict=True):
             for update, colour in colours.items():
-                curve = sizes[name].loc[k, gate, update]
-                axis.plot(curve, **DOTS, color=colour, label=f"{update:,} updates")
+                curve = sizes.loc[(k, gate, update), name]
+                label = f"{update:,} updates"
+                axis.plot(curve, **DOTS, color=colour, label=label)
             axis.set_yscale("log")
         column[0].set_title(f"{gate}, $k={k:g}$")
         column[1].set_xlabel("time $t$ [s]")
@@ -147,23 +161,24 @@ def plot_predictors(found: pd.DataFrame, pairs: int) -> Figure:
     for axis, scope in zip(axes[0], ("all", "within_k"), strict=True):
         for place, (update, rows) in enumerate(found.groupby("update")):
             middle = rows[f"auc_{scope}"]
-            bars = [middle - rows[f"low_{scope}"], rows[f"high_{scope}"] - middle]
+            bars = bar_lengths(rows[f"low_{scope}"], middle, rows[f"high_{scope}"])
+            shift = (-0.17, 0.17)[place]
             axis.errorbar(
                 middle,
-                np.arange(len(rows)) + (-0.17, 0.17)[place],
+                np.arange(len(rows)) + shift,
                 xerr=np.clip(bars, 0, 1),
                 fmt="os"[place],
-                color=style.PURPLE if update else "0.2",
+                color=PURPLE if update else "0.2",
                 capsize=1.5,
                 label=f"after {update} updates",
             )
-        axis.axvline(0.5, **style.ONE)
+        axis.axvline(0.5, **ONE)
         axis.set(xlabel="AUC for “the exponential gate wins”", xlim=(-0.03, 1.03))
         axis.set_ylim(len(names) - 0.5, -0.5)
     axes[0, 0].set_title("all pairs")
     axes[0, 1].set_title("pairs of the same $k$")
-    words = [name.replace("share_raw", "share_of_frequencies").replace("_", " ") for name in names]
-    axes[0, 0].set_yticks(range(len(names)), words)
+    words = pd.Series(names).replace("share_raw", "share_of_frequencies")
+    axes[0, 0].set_yticks(range(len(names)), words.str.replace("_", " "))
     add_legend(figure, axes[0, 0], 2)
     add_note(
         figure,
@@ -178,9 +193,11 @@ def predictor_texts(found: pd.DataFrame) -> pd.DataFrame:
     texts = found[["update", "quantity"]].copy()
     for kind, ends in (("auc", ""), ("rho", "rho_")):
         for scope in ("all", "within_k"):
-            columns = [f"{kind}_{scope}", f"{ends}low_{scope}", f"{ends}high_{scope}"]
-            rows = found[columns].to_numpy()
-            texts[f"{kind}_{scope}"] = ["{:.2f} [{:.2f}, {:.2f}]".format(*row) for row in rows]
+            name = f"{kind}_{scope}"
+            low = found[f"{ends}low_{scope}"]
+            high = found[f"{ends}high_{scope}"]
+            text = "{:.2f} [{:.2f}, {:.2f}]".format
+            texts[name] = list(map(text, found[name], low, high))
     texts["p_within_k"] = found["p_within_k"].map("{:.1g}".format)
     return texts
 
@@ -188,17 +205,25 @@ def predictor_texts(found: pd.DataFrame) -> pd.DataFrame:
 def plot_floors(floors: pd.DataFrame) -> Figure:
     """Median error against k that training reached, and the best of any head with the frequencies
     at the start and with the learned ones."""
-    figure, ((axis,),) = panels(1, 1, width=style.WIDE, height=2.7)
+    figure, ((axis,),) = panels(1, 1, width=WIDE, height=2.7)
     curves = {
         "reached": ("o", "reached by training"),
         "floor_start": ("v", "floor, starting frequencies"),
         "floor_learned": ("^", "floor, learned frequencies"),
     }
     medians = floors.groupby(["gate", "k"])[[*curves]].median()
-    for gate, look in LOOKS.items():
-        look = look | style.filled(look["color"], GATE_STYLES[gate][1])
+    for gate, (line, part) in GATE_STYLES.items():
+        colour = GATE_COLOURS[gate]
         for name, (marker, title) in curves.items():
-            axis.plot(medians[name][gate], **look, marker=marker, label=f"{gate}: {title}")
-    axis.set(yscale="log", xlabel=style.STIFFNESS, ylabel=f"{METRIC_LABELS['rel_l2_u']}, median")
+            axis.plot(
+                medians.loc[gate, name],
+                color=colour,
+                linestyle=line,
+                marker=marker,
+                label=f"{gate}: {title}",
+                **filled(colour, part),
+            )
+    axis.set(yscale="log", xlabel=STIFFNESS)
+    axis.set_ylabel(f"{METRIC_LABELS['rel_l2_u']}, median")
     add_legend(figure, axis, 2)
     return figure

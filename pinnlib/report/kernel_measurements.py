@@ -2,6 +2,7 @@
 gate, and the errors that the ansatz could represent."""
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
@@ -32,7 +33,8 @@ def parameters_at(spec: RunSpec, update: int, records: Records) -> np.ndarray | 
     """The parameters of a run after `update` updates; None without a record of a run that long."""
     if update == 0:
         return initial_parameters(spec).numpy()
-    record = records.get(dataclasses.replace(spec, steps=update).key)
+    shorter = dataclasses.replace(spec, steps=update)
+    record = records.get(shorter.key)
     if record is None or record.get("parameters") is None:
         return None
     return result_of(record).parameters
@@ -46,7 +48,12 @@ def _stages(
         for update in updates:
             parameters = parameters_at(spec, update, records)
             if parameters is not None:
-                yield spec.select(*RUN) | {"update": update}, spec, parameters
+                yield _row_start(spec, update), spec, parameters
+
+
+def _row_start(spec: RunSpec, update: int) -> dict:
+    """The identity of a run and update in a row."""
+    return spec.select(*RUN) | {"update": update}
 
 
 def _concatenate(frames: list[pd.DataFrame]) -> pd.DataFrame:
@@ -57,8 +64,10 @@ def _concatenate(frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 def kernels(specs: Specs, updates: Updates, records: Records) -> pd.DataFrame:
     """One row per run and update: the scalars of `ntk.measure`."""
-    stages = _stages(specs, updates, records)
-    return pd.DataFrame([row | ntk.measure(spec, theta) for row, spec, theta in stages])
+    rows = []
+    for row, spec, parameters in _stages(specs, updates, records):
+        rows.append(row | ntk.measure(spec, parameters))
+    return pd.DataFrame(rows)
 
 
 def trained_kernels(
@@ -73,18 +82,20 @@ def trained_kernels(
     `keep` is called with the table after every batch, so that an interruption loses little.
     """
     order = [*RUN, "update"]
-    if known is None:
-        known = pd.DataFrame(columns=order)
     table = ResumableTable(RUN, known, lambda rows: keep(rows.sort_values(order)))
-    missing = [spec for spec in specs if not {*updates} <= {*table.rows_of(spec)["update"]}]
+    missing = []
+    for spec in specs:
+        if not table.values_of(spec, "update").issuperset(updates):
+            missing.append(spec)
     for batch in batches(missing):
         rows = []
         for result in train(batch, snapshots=updates):
             incomplete = table.rows_of(result.spec).index
             table.frame = table.frame.drop(incomplete)
             for update, parameters in result.snapshots.items():
-                row = result.spec.select(*RUN) | {"update": update}
-                rows.append(row | ntk.measure(result.spec, parameters))
+                row = _row_start(result.spec, update)
+                row |= ntk.measure(result.spec, parameters)
+                rows.append(row)
         table.add(rows)
     return table.frame.sort_values(order, ignore_index=True)
 
@@ -95,15 +106,18 @@ def envelope(spec: RunSpec, times: np.ndarray) -> np.ndarray:
     The sum is over the second derivatives of g sin ωᵢt and g cos ωᵢt; c² sums the squares of
     dr/dρ = σ(ρ₀) and dθ/dθ = 1.
     """
-    jet = spec.gate_object.jet(torch.from_numpy(times))
-    g, slope, bend = (order.numpy()[:, None] for order in jet)  # (times, 1)
+    jet = spec.gate_object.jet(torch.from_numpy(times[:, None]))
+    g, slope, bend = (order.numpy() for order in jet)  # (times, 1)
     start = spec.ansatz().start.flatten()
     slopes = torch.ones_like(start)
     positive = list(spec.system_object.positive)
     slopes[positive] = torch.sigmoid(start[positive])
     omega = spec.trunk.start
-    squares = (bend - omega**2 * g) ** 2 + (2 * omega * slope) ** 2
-    return slopes.norm().item() * np.sqrt(squares.sum(axis=1))
+    first = bend - omega**2 * g
+    second = 2 * omega * slope
+    squares = first**2 + second**2
+    norm = np.sqrt(squares.sum(axis=1))
+    return slopes.norm().item() * norm
 
 
 def profiles(specs: Specs, updates: Updates, records: Records) -> pd.DataFrame:
@@ -114,24 +128,24 @@ def profiles(specs: Specs, updates: Updates, records: Records) -> pd.DataFrame:
         head = len(parameters)
         if spec.trunk.trainable:
             head -= len(spec.trunk.start)
-        norms = {
-            "all": ntk.profile(J),
-            "head": ntk.profile(J[:, :, :head]),
-            "frequencies": ntk.profile(J[:, :, head:]),
-        }
-        frames.append(pd.DataFrame(row | {"t": ntk.GRID} | norms))
+        row["t"] = ntk.GRID
+        row["all"] = ntk.profile(J)
+        row["head"] = ntk.profile(J[:, :, :head])
+        row["frequencies"] = ntk.profile(J[:, :, head:])
+        frames.append(pd.DataFrame(row))
     return _concatenate(frames)
 
 
 def growth(profile: pd.DataFrame) -> pd.DataFrame:
     """Per gate, k and update: the mean norm of J_R in the last fifth of the horizon over that in
     the second fifth, for all parameters, the head and the frequencies."""
-    fifth = np.ceil(5 * profile["t"] / profile["t"].max())
+    t = profile["t"]
+    fifth = np.ceil(5 * t / t.max())
     cells = ["gate", "k", "update"]
     norms = profile[[*cells, "all", "head", "frequencies"]]
-    late = norms[fifth == 5].groupby(cells).mean()
-    early = norms[fifth == 2].groupby(cells).mean()
-    return late / early
+    late = norms[fifth == 5]
+    early = norms[fifth == 2]
+    return late.groupby(cells).mean() / early.groupby(cells).mean()
 
 
 def closed_forms(profile: pd.DataFrame, k: float) -> pd.DataFrame:
@@ -140,33 +154,39 @@ def closed_forms(profile: pd.DataFrame, k: float) -> pd.DataFrame:
 
     These are `envelope` for the head, and t·g(t), scaled to the last time, for the frequencies.
     """
-    start = profile[(profile["update"] == 0) & (profile["k"] == k)]
+    start = profile.query("update == 0 and k == @k")
     norms = start.groupby(["gate", "t"])[["head", "frequencies"]].median()
     forms = []
     for gate, part in norms.groupby("gate"):
         spec = RunSpec(gate=gate, k=k)
         times = np.array(part.index.get_level_values("t"))
-        shape = times * spec.gate_object.jet(torch.from_numpy(times)).value.numpy()  # t·g(t)
+        g = spec.gate_object.jet(torch.from_numpy(times)).value
+        shape = times * g.numpy()
         scale = part["frequencies"].iloc[-1] / shape[-1]
-        forms.append(
-            part.assign(head_closed=envelope(spec, times), frequencies_closed=scale * shape)
+        form = part.assign(
+            head_closed=envelope(spec, times),
+            frequencies_closed=scale * shape,
         )
+        forms.append(form)
     return pd.concat(forms)
 
 
 def closed_form_errors(closed: pd.DataFrame) -> dict[str, str]:
     """Gate → median relative difference of the head's norm from its closed form, in per cent."""
-    off = (closed["head"] / closed["head_closed"] - 1).abs().groupby("gate").median()
-    return {gate: f"{100 * share:.0f}%" for gate, share in off.items()}
+    difference = closed["head"] / closed["head_closed"] - 1
+    off = difference.abs().groupby("gate").median()
+    return off.map("{:.0%}".format).to_dict()
 
 
 def kernel_spectra(specs: Specs, updates: Updates, records: Records) -> pd.DataFrame:
     """One row per run, update and eigenvalue of K, largest first: its `share` of the largest."""
     frames = []
     for row, spec, parameters in _stages(specs, updates, records):
-        values = ntk.eigenvalues(ntk.jacobian(spec, parameters, ntk.GRID))
-        numbers = np.arange(1, len(values) + 1)
-        frames.append(pd.DataFrame(row | {"number": numbers, "share": values / values[0]}))
+        J = ntk.jacobian(spec, parameters, ntk.GRID)
+        values = ntk.eigenvalues(J)
+        row["number"] = np.arange(1, len(values) + 1)
+        row["share"] = values / values[0]
+        frames.append(pd.DataFrame(row))
     return _concatenate(frames)
 
 
@@ -174,26 +194,28 @@ def in_time(specs: Specs, updates: Updates, records: Records, windows: int = 4) 
     """One row per run, update and window of the horizon: RMS of the state's error and residual."""
     frames = []
     for row, spec, parameters in _stages(specs, updates, records):
-        system, reference = spec.system_object, spec.reference
+        system = spec.system_object
+        reference = spec.reference
         names = list(system.components)
         state = predict(spec, parameters, reference.t[::10])
         error = state_error(system, state[names].to_numpy().T, reference.q[:, ::10])
-        residual = state[[f"residual_{name}" for name in names]].to_numpy().T
+        residual = state[[f"residual_{name}" for name in names]]
         ends = np.linspace(0, spec.horizon, windows + 1)
-        columns = {
-            "window": [f"{ends[i]:g}–{ends[i + 1]:g}" for i in range(windows)],
-            "error": _window_rms(error, windows),
-            "residual": _window_rms(residual, windows),
-        }
-        frames.append(pd.DataFrame(row | columns))
+        pairs = itertools.pairwise(ends)
+        row["window"] = [f"{start:g}–{end:g}" for start, end in pairs]
+        row["error"] = _window_rms(error, windows)
+        row["residual"] = _window_rms(residual.to_numpy().T, windows)
+        frames.append(pd.DataFrame(row))
     return _concatenate(frames)
 
 
 def _window_rms(values: np.ndarray, windows: int) -> list[float]:
     """Root mean square over time of the norm of `values` (components, times), window by window."""
     squares = np.square(values).sum(axis=0)
-    parts = np.array_split(squares, windows)
-    return [np.sqrt(part.mean()) for part in parts]
+    sizes = []
+    for part in np.array_split(squares, windows):
+        sizes.append(np.sqrt(part.mean()))
+    return sizes
 
 
 def early_first(timed: pd.DataFrame) -> pd.DataFrame:
@@ -202,12 +224,19 @@ def early_first(timed: pd.DataFrame) -> pd.DataFrame:
     `timed` is a table of `in_time` with two windows.
     """
     run = ["gate", "k", "seed"]
-    halves = timed.pivot(index=[*run, "update"], columns="window", values="residual")
-    left = halves / halves.groupby(run).transform("first")  # update 0 comes first
-    left.columns = ["early", "late"]
-    ahead = left["early"] < left["late"]
-    by_moment = ahead.drop(0, level="update").groupby(["gate", "update"])
-    return pd.DataFrame({"early half ahead": by_moment.sum(), "of": by_moment.size()})
+    halves = timed.pivot(
+        index=[*run, "update"],
+        columns="window",
+        values="residual",
+    )
+    first = halves.groupby(run).transform("first")  # update 0 comes first
+    left = halves / first
+    early, late = left.columns
+    ahead = left[early] < left[late]
+    later = ahead.drop(0, level="update")
+    by_moment = later.groupby(["gate", "update"])
+    columns = {"early half ahead": by_moment.sum(), "of": by_moment.size()}
+    return pd.DataFrame(columns)
 
 
 def late_first(measured: pd.DataFrame) -> pd.DataFrame:
@@ -215,9 +244,12 @@ def late_first(measured: pd.DataFrame) -> pd.DataFrame:
 
     Beside it the smallest, median and largest ratio of the rates.
     """
-    rates = measured.groupby("gate")[["rate_late_over_early", "balanced_rate_late_over_early"]]
+    names = ["rate_late_over_early", "balanced_rate_late_over_early"]
+    gates = measured["gate"]
+    rates = measured[names].groupby(gates)
+    ahead = (measured[names] > 1).groupby(gates).sum()
     columns = {
-        "late half predicted ahead": rates.agg(lambda r: (r > 1).sum()).assign(of=rates.size()),
+        "late half predicted ahead": ahead.assign(of=rates.size()),
         "ratio of rates, smallest": rates.min(),
         "ratio of rates, median": rates.median(),
         "ratio of rates, largest": rates.max(),
@@ -235,15 +267,21 @@ def best_head(spec: RunSpec, parameters: np.ndarray) -> np.ndarray:
     theta = torch.as_tensor(parameters).double()
     times = torch.tensor(spec.reference.t[::4])[None]
     features = 2 * len(trunk.start)
-    unit = torch.eye(features + 1).double()[None]
+    unit = torch.eye(features + 1, dtype=torch.double)[None]
     blocks = trunk.blocks(theta[None], len(system.components))
     blocks["weight"] = unit[:, :, :features]  # an output per feature,
     blocks["bias"] = unit[:, -1]  # and a constant one
+    outputs = trunk.jet(blocks, times)
     factor, offset = spec.ansatz().frame(times)
-    basis = factor.value[0] * trunk.jet(blocks, times).value[0]  # (features + 1, times)
+    basis = factor.value[0] * outputs.value[0]  # (features + 1, times)
     latent = to_latent(system, spec.reference.q[:, ::4])
     target = torch.tensor(latent) - offset.value[0]
-    fit = torch.linalg.lstsq(basis.T, target.T, rcond=ntk.SINGLE, driver="gelsd")
+    fit = torch.linalg.lstsq(
+        basis.T,
+        target.T,
+        rcond=ntk.SINGLE,
+        driver="gelsd",
+    )
     head = fit.solution  # (features + 1, components)
     weight = head[:features].T.flatten()
     rest = theta[head.numel() :]
@@ -257,34 +295,36 @@ def floors(specs: Specs, records: Records) -> pd.DataFrame:
     """
     rows = []
     at_start = {}  # all seeds of a problem start with the same frequencies
-    for row, spec, parameters in _stages(specs, {spec.steps for spec in specs}, records):
+    steps = {spec.steps for spec in specs}
+    for row, spec, parameters in _stages(specs, steps, records):
         problem = dataclasses.replace(spec, seed=0)
         if problem not in at_start:
             initial = initial_parameters(spec).numpy()
-            at_start[problem] = evaluate(spec, best_head(spec, initial))
+            found = evaluate(spec, best_head(spec, initial))
+            at_start[problem] = found["rel_l2_u"]
         reached = records[spec.key]["metrics"]
         best = evaluate(spec, best_head(spec, parameters))
-        row |= {
-            "reached": reached["rel_l2_u"],
-            "floor_start": at_start[problem]["rel_l2_u"],
-            "floor_learned": best["rel_l2_u"],
-            "residual_reached": reached["residual_mean"],
-            "residual_learned": best["residual_mean"],
-        }
+        row["reached"] = reached["rel_l2_u"]
+        row["floor_start"] = at_start[problem]
+        row["floor_learned"] = best["rel_l2_u"]
+        row["residual_reached"] = reached["residual_mean"]
+        row["residual_learned"] = best["residual_mean"]
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def floor_numbers(floors: pd.DataFrame) -> dict[str, float | str]:
     """The numbers that the paper quotes of a table of `floors`."""
-    share = (floors["floor_learned"] / floors["reached"]).median()
-    wide = floors.pivot(index=["k", "seed"], columns="gate", values=["reached", "floor_learned"])
-    exp_lower = wide.xs("exp", axis=1, level="gate") < wide.xs("linear", axis=1, level="gate")
+    share = floors["floor_learned"] / floors["reached"]
+    both = floors[["floor_start", "floor_learned"]]
+    by_gate = floors.set_index(["gate", "k", "seed"])[["reached", "floor_learned"]]
+    exp, linear = by_gate.loc["exp"].align(by_gate.loc["linear"])
+    exp_lower = exp < linear
     agrees = exp_lower["floor_learned"] == exp_lower["reached"]
     preferred = floors["residual_learned"] < floors["residual_reached"]
     return {
-        "floor_over_reached": f"{100 * share:.1f}%",
-        "floor_largest": floors[["floor_start", "floor_learned"]].max().max(),
+        "floor_over_reached": f"{100 * share.median():.1f}%",
+        "floor_largest": both.max().max(),
         "reached_smallest": floors["reached"].min(),
         "floor_agrees": f"{agrees.sum()} of {len(agrees)}",
         "floor_preferred": f"{preferred.sum()} of {len(floors)}",
@@ -301,13 +341,16 @@ def predictors(measured: pd.DataFrame, pairs: pd.DataFrame, updates: Updates) ->
     level = LEVEL / (len(QUANTITIES) * len(updates))
     outcome = pairs.set_index(["k", "seed"])[["log_ratio"]]
     rows = []
+    by_update = measured.set_index(["update", "gate", "k", "seed"])[QUANTITIES]
     for update in updates:
-        now = measured[measured["update"] == update].set_index(["gate", "k", "seed"])[QUANTITIES]
+        now = by_update.loc[update]
         ratios = np.log(now.loc["linear"] / now.loc["exp"])
         both = outcome.join(ratios, how="inner").dropna()
         for quantity in QUANTITIES:
-            row = {"update": update, "quantity": quantity, "n": len(both)}
-            rows.append(row | _association(both[quantity], both["log_ratio"], level))
+            row = {"update": update, "quantity": quantity}
+            row["n"] = len(both)
+            row |= _association(both[quantity], both["log_ratio"], level)
+            rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -315,13 +358,19 @@ def _association(x: pd.Series, outcome: pd.Series, level: float) -> dict[str, fl
     """AUC and rank correlation of two series by (k, seed), over all pairs and within k."""
     k = x.index.get_level_values("k")
     seed = x.index.get_level_values("seed")
+    groups = {"all": np.zeros(len(x)), "within_k": k}
     row = {}
-    for scope, group in (("all", np.zeros(len(x))), ("within_k", k)):
-        area = auc(x, outcome > 0, seed, group, level)
-        rho = rank_correlation(x, outcome, seed, group, level)
-        row[f"auc_{scope}"], row[f"low_{scope}"], row[f"high_{scope}"] = area
-        row[f"rho_{scope}"], row[f"rho_low_{scope}"], row[f"rho_high_{scope}"] = rho
-    return row | {"p_within_k": permutation_p(x, outcome, k)}
+    for scope, group in groups.items():
+        area, low, high = auc(x, outcome > 0, seed, group, level)
+        row[f"auc_{scope}"] = area
+        row[f"low_{scope}"] = low
+        row[f"high_{scope}"] = high
+        rho, low, high = rank_correlation(x, outcome, seed, group, level)
+        row[f"rho_{scope}"] = rho
+        row[f"rho_low_{scope}"] = low
+        row[f"rho_high_{scope}"] = high
+    row["p_within_k"] = permutation_p(x, outcome, k)
+    return row
 
 
 def clear_sides(found: pd.DataFrame, scope: str) -> pd.Series:
@@ -338,25 +387,31 @@ def verdict(found: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     """
     if found[["auc_all", "auc_within_k"]].isna().any(axis=None):
         return "open", found[:0]
-    over_all, within = clear_sides(found, "all"), clear_sides(found, "within_k")
-    strong = (over_all != 0) & ((found["auc_all"] - 0.5).abs() >= STRONG)
+    over_all = clear_sides(found, "all")
+    within = clear_sides(found, "within_k")
+    distance = (found["auc_all"] - 0.5).abs()
+    strong = (over_all != 0) & (distance >= STRONG)
     confirmed = strong & (over_all == within)
     if confirmed.any():
         return "yes", found[confirmed]
     partial = strong | (within != 0)
-    return ("unclear" if partial.any() else "no"), found[partial]
+    answer = "unclear" if partial.any() else "no"
+    return answer, found[partial]
 
 
 def verdict_numbers(found: pd.DataFrame) -> dict[str, int | str]:
     """The numbers that the paper and the claims quote of `verdict`."""
     answer, deciding = verdict(found)
+    in_time = deciding["quantity"].str.endswith("late_over_early")
+    clear = clear_sides(found, "all") != 0
+    clear_within_k = clear_sides(found, "within_k") != 0
     return {
         "kernel_predicts": answer,
         "kernel_asked": len(found),
         "kernel_strong": len(deciding),
-        "kernel_strong_in_time": deciding["quantity"].str.endswith("late_over_early").sum(),
-        "kernel_clear": (clear_sides(found, "all") != 0).sum(),
-        "kernel_clear_within_k": (clear_sides(found, "within_k") != 0).sum(),
+        "kernel_strong_in_time": in_time.sum(),
+        "kernel_clear": clear.sum(),
+        "kernel_clear_within_k": clear_within_k.sum(),
     }
 
 
@@ -369,5 +424,6 @@ def notable_rows(found: pd.DataFrame) -> pd.DataFrame:
     rows = found.loc[[farthest, clearest]].set_axis(["best", "within"])
     names = rows["quantity"].replace("share_raw", "share of the frequencies in the trace")
     rows["quantity"] = names.str.replace("_", " ")
-    rows["p_corrected"] = (rows["p_within_k"] * len(found)).clip(upper=1.0)
+    corrected = rows["p_within_k"] * len(found)
+    rows["p_corrected"] = corrected.clip(upper=1.0)
     return rows

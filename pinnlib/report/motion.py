@@ -11,7 +11,18 @@ from matplotlib.figure import Figure
 
 from pinnlib.reference import RTOL, Reference, reference_solution
 from pinnlib.spec import RunSpec
-from pinnlib.style.figures import BLUE, GREEN, ORANGE, PURPLE, STIFFNESS, panels, shades
+from pinnlib.style.figures import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    STIFFNESS,
+    WIDE,
+    add_legend,
+    panels,
+    shades,
+)
+from pinnlib.style.labels import path_axes
 from pinnlib.systems import SpringPendulum
 
 Specs = Mapping[float, RunSpec]  # by stiffness k
@@ -66,30 +77,40 @@ def trajectory_table(specs: Specs, every: int) -> pd.DataFrame:
     frames = []
     for k, spec in specs.items():
         reference = spec.reference
-        points = np.vstack([reference.t, reference.q, reference.v])[:, ::every]
-        frame = pd.DataFrame(points.T, columns=["t", "r", "theta", "r_t", "theta_t"])
-        frame.insert(0, "k", k)
-        frames.append(frame)
+        columns = {"k": k, "t": reference.t}
+        columns["r"], columns["theta"] = reference.q
+        columns["r_t"], columns["theta_t"] = reference.v
+        frame = pd.DataFrame(columns)
+        frames.append(frame[::every])
     return pd.concat(frames, ignore_index=True)
 
 
 def _solve(spec, horizon, **options):
-    start = spec.initial_position, spec.initial_velocity
-    return reference_solution(spec.system_object, *start, horizon, **options)
+    return reference_solution(
+        spec.system_object,
+        spec.initial_position,
+        spec.initial_velocity,
+        horizon,
+        **options,
+    )
 
 
 def long_solutions(specs: Specs, horizon: float, step: float) -> dict[float, Reference]:
     """The motions to a longer horizon, sampled every `step`, at tolerances that suit a spectrum."""
-    options = {"points": round(horizon / step) + 1, "rtol": 1e-8, "atol": 1e-10}
-    return {k: _solve(spec, horizon, **options) for k, spec in specs.items()}
+    points = round(horizon / step) + 1
+    solutions = {}
+    for k, spec in specs.items():
+        solutions[k] = _solve(spec, horizon, points=points, rtol=1e-8, atol=1e-10)
+    return solutions
 
 
 def power_spectrum(signal: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
     """(ω, share): one-sided spectrum, mean removed, Hann window; the shares sum to 1."""
-    window = np.hanning(len(signal))
-    amplitudes = np.fft.rfft((signal - np.mean(signal)) * window)
+    points = len(signal)
+    centred = signal - np.mean(signal)
+    amplitudes = np.fft.rfft(centred * np.hanning(points))
     power = np.abs(amplitudes) ** 2
-    omega = 2 * np.pi * np.fft.rfftfreq(len(signal), step)
+    omega = 2 * np.pi * np.fft.rfftfreq(points, step)
     return omega, power / power.sum()
 
 
@@ -100,13 +121,15 @@ def motion_frequencies(specs: Specs, longer: Solutions, step: float, top: float)
     """
     rows = []
     for k, spec in specs.items():
-        system, q, v = spec.system_object, longer[k].q, longer[k].v
+        system = spec.system_object
+        q = longer[k].q
+        accelerations = system.acceleration(q, longer[k].v)
         row = {"k": k, "omega_r": np.sqrt(k / system.m)}
         for name, signal in zip(("r", "theta"), q, strict=True):
             omega, share = power_spectrum(signal, step)
             row[f"peak_{name}"] = omega[share.argmax()]
-        signals = [*q, *system.acceleration(q, v)]
-        for name, signal in zip(("r", "theta", "r_tt", "theta_tt"), signals, strict=True):
+        names = ("r", "theta", "r_tt", "theta_tt")
+        for name, signal in zip(names, (*q, *accelerations), strict=True):
             omega, share = power_spectrum(signal, step)
             row[f"above_{name}"] = share[omega > top].sum()
         rows.append(row)
@@ -120,11 +143,17 @@ def accuracy_table(specs: Specs, tolerances: Sequence[float]) -> pd.DataFrame:
     """
     rows = []
     for k, spec in specs.items():
-        solutions = [_solve(spec, spec.horizon, rtol=r, atol=r / 100) for r in tolerances]
-        for rtol, solution in zip(tolerances, solutions, strict=True):
-            difference = np.abs(solution.q - solutions[-1].q).max()
-            rows.append([k, rtol, solution.energy_drift, difference])
-    return pd.DataFrame(rows, columns=["k", "rtol", "energy_drift", "difference"])
+        solutions = {}
+        for rtol in tolerances:
+            solutions[rtol] = _solve(spec, spec.horizon, rtol=rtol, atol=rtol / 100)
+        last = solutions[tolerances[-1]]
+        for rtol, solution in solutions.items():
+            differences = np.abs(solution.q - last.q)
+            row = {"k": k, "rtol": rtol}
+            row["energy_drift"] = solution.energy_drift
+            row["difference"] = differences.max()
+            rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def plot_trajectories(specs: Specs) -> Figure:
@@ -136,9 +165,10 @@ def plot_trajectories(specs: Specs) -> Figure:
             axis.plot(spec.reference.t, component, color=colours[k])
             axis.set_xlim(0, spec.horizon)
         row[0].set_ylabel(f"$k={k:g}$")
-    for column, title in zip(axes.T, ("length $r$ [m]", r"angle $\theta$ [rad]"), strict=True):
-        column[0].set_title(title)
-        column[-1].set_xlabel("time $t$ [s]")
+    axes[0, 0].set_title("length $r$ [m]")
+    axes[0, 1].set_title(r"angle $\theta$ [rad]")
+    for axis in axes[-1]:
+        axis.set_xlabel("time $t$ [s]")
     return figure
 
 
@@ -148,12 +178,13 @@ def plot_paths(specs: Specs) -> Figure:
     colours = shades(specs)
     for axis, (k, spec) in zip(axes[0], specs.items(), strict=True):
         system = spec.system_object
-        x, y = system.path(spec.reference.q, spec.reference.v).values()
+        x, y = path_axes(system, spec.reference.q, spec.reference.v).values()
         rest = -system.L0 - system.m * system.g / k
         axis.plot(x, y, color=colours[k], linewidth=0.7)
         axis.plot(x[0], y[0], "o", color="black", zorder=3)
         axis.plot(0, rest, "+", color="black", markersize=6, zorder=3)
-        axis.set(title=f"$k={k:g}$", aspect="equal", xlabel="$x$ [m]")
+        axis.set(title=f"$k={k:g}$", aspect="equal")
+        axis.set_xlabel("$x$ [m]")
     axes[0, 0].set_ylabel("$y$ [m]")
     return figure
 
@@ -177,13 +208,18 @@ def plot_spectra(specs: Specs, longer: Solutions, step: float, start: np.ndarray
 
     Dotted: the spring's own frequency. Grey: beyond the highest starting frequency.
     """
-    figure, axes = panels(len(specs), 1, height=0.45 + 0.85 * len(specs), sharex=True, sharey=True)
+    height = 0.45 + 0.85 * len(specs)
+    figure, axes = panels(len(specs), 1, height=height, sharex=True, sharey=True)
+    looks = (("-", BLUE, "$r$"), ("--", ORANGE, r"$\theta$"))
     for axis, (k, spec) in zip(axes[:, 0], specs.items(), strict=True):
-        r, theta = longer[k].q
-        axis.semilogy(*power_spectrum(r, step), "-", color=BLUE, linewidth=0.9, label="$r$")
-        axis.semilogy(
-            *power_spectrum(theta, step), "--", color=ORANGE, linewidth=0.9, label=r"$\theta$"
-        )
+        for signal, (line, colour, label) in zip(longer[k].q, looks, strict=True):
+            axis.semilogy(
+                *power_spectrum(signal, step),
+                line,
+                color=colour,
+                linewidth=0.9,
+                label=label,
+            )
         axis.axvline(np.sqrt(k / spec.system_object.m), **DOTTED)
         axis.axvspan(start.max(), 30, color="0.93", zorder=0)
         axis.eventplot(
@@ -194,16 +230,17 @@ def plot_spectra(specs: Specs, longer: Solutions, step: float, start: np.ndarray
             colors="0.3",
             transform=axis.get_xaxis_transform(),
         )
-        axis.set(ylabel=f"$k={k:g}$", xlim=(0, 30), ylim=(1e-12, 10), yticks=[1e-10, 1e-5, 1])
+        axis.set(ylabel=f"$k={k:g}$", xlim=(0, 30), ylim=(1e-12, 10))
+        axis.set_yticks([1e-10, 1e-5, 1])
     axes[-1, 0].set_xlabel(r"angular frequency $\omega$ [rad/s]")
     figure.supylabel("share of the power", fontsize=7.5)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    add_legend(figure, axes[0, 0], 2)
     return figure
 
 
 def plot_power_above(frequencies: pd.DataFrame, top: float, resonant: float) -> Figure:
     """Shares of power above `top` against k; the vertical line is the 1:2 resonance."""
-    figure, ((axis,),) = panels(1, 1, width=4.9, height=2.4)
+    figure, ((axis,),) = panels(1, 1, width=WIDE, height=2.4)
     curves = {
         "above_r": ("o-", BLUE, BLUE, "$r$"),
         "above_theta": ("s--", ORANGE, "white", r"$\theta$"),
@@ -241,7 +278,8 @@ def plot_accuracy(table: pd.DataFrame, resonant: float) -> Figure:
         "energy_drift": "energy drift (relative)",
     }
     for axis, (column, label) in zip(axes[0], labels.items(), strict=True):
-        for (rtol, rows), marker in zip(table.groupby("rtol", sort=False), "os^D", strict=False):
+        solutions = table.groupby("rtol", sort=False)
+        for (rtol, rows), marker in zip(solutions, "os^D", strict=False):
             values = rows[column].where(rows[column] > 0)  # the last differs from itself by 0
             axis.semilogy(
                 rows["k"],
@@ -252,6 +290,7 @@ def plot_accuracy(table: pd.DataFrame, resonant: float) -> Figure:
                 label=f"rtol {rtol:.0e}",
             )
         axis.axvline(resonant, **DOTTED)
-        axis.set(xlabel=STIFFNESS, xticks=table["k"].unique()[::2], ylabel=label)
-    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+        axis.set(xlabel=STIFFNESS, ylabel=label)
+        axis.set_xticks(table["k"].unique()[::2])
+    add_legend(figure, axes[0, 1], 4)
     return figure

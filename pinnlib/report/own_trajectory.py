@@ -16,13 +16,22 @@ COLUMNS = ["gate", "k", "seed", "status", "rel_l2_u", "own_rel_l2_u", "speed"]
 def own_trajectory(spec: RunSpec, record: Record) -> dict[str, float]:
     """`own_rel_l2_u` of a run, and the `speed` at which it starts."""
     state = result_of(record).predict(spec.reference.t)
-    names = list(spec.system_object.components)
-    velocity = state[[f"{name}_t" for name in names]].iloc[0].astype(float)
+    system = spec.system_object
+    names = list(system.components)
+    velocities = state[[f"{name}_t" for name in names]]
+    velocity = velocities.iloc[0].astype(float)
     own = reference_solution(
-        spec.system_object, spec.initial_position, tuple(velocity), spec.horizon
+        system,
+        spec.initial_position,
+        tuple(velocity),
+        spec.horizon,
     )
-    errors = error_metrics(spec.system_object, state[names].to_numpy().T, own.q)
-    return {"own_rel_l2_u": errors["rel_l2_u"], "speed": float(np.linalg.norm(velocity))}
+    errors = error_metrics(system, state[names].to_numpy().T, own.q)
+    speed = np.linalg.norm(velocity)
+    return {
+        "own_rel_l2_u": errors["rel_l2_u"],
+        "speed": float(speed),
+    }
 
 
 def with_own_trajectory(specs: Sequence[RunSpec], records: Records) -> pd.DataFrame:

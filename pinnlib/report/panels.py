@@ -1,6 +1,5 @@
 """The error-against-stiffness panels of the original, declared as data (notebook 04)."""
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,17 @@ from matplotlib.figure import Figure
 
 from pinnlib.analysis.paired import FEWEST, summary_table
 from pinnlib.registry import validate
-from pinnlib.style.figures import COLUMN, NOTE, STIFFNESS, WIDE, log_axis, panels, styles
+from pinnlib.style.figures import (
+    COLUMN,
+    NOTE,
+    STIFFNESS,
+    WIDE,
+    add_note,
+    log_axis,
+    panels,
+    styles,
+    wrap_notes,
+)
 from pinnlib.style.labels import METRIC_LABELS
 
 Pair = tuple[str, str]  # model, gate
@@ -108,7 +117,8 @@ def plot_error_vs_k(
     incomplete = table.loc[~table["complete"], ["model", "gate", "k"]]
     single = chosen[chosen["status"] == "ok"].merge(incomplete)
 
-    counts, notes = _seed_counts(table, models), wrap_notes(_notes(table), width)
+    counts = _seed_counts(table, models)
+    notes = wrap_notes(_notes(table), width)
     longest = max(len(f"{model}, {gate}") for model, gate in looks)
     columns = max(1, min(len(gates), int(width / (0.45 + 0.05 * longest))))  # of the legend
     lines = len(looks) / columns + len(counts) + len(notes)
@@ -148,7 +158,8 @@ def plot_error_vs_k(
     )
     _plot_counts(below, counts)
     below.set_xlim(limits)
-    add_notes(figure, notes)
+    if notes:
+        add_note(figure, "\n".join(notes))
     return figure
 
 
@@ -227,17 +238,6 @@ def _notes(table):
         text = "the interval is wide; a single seed would have none"
         notes.append(f"Too few seeds (n < {FEWEST}): {text}.")
     return notes
-
-
-def wrap_notes(notes: Sequence[str], width: float) -> list[str]:
-    """The notes as lines that fit into a figure of `width` inches."""
-    return [line for note in notes for line in textwrap.wrap(note, round(20 * width))]
-
-
-def add_notes(figure: Figure, lines: Sequence[str]) -> None:
-    """Put lines of small print under a figure."""
-    if lines:
-        figure.supxlabel("\n".join(lines), x=0.01, ha="left", **NOTE)
 
 
 def describe_incomplete(table: pd.DataFrame, most: int = 4) -> str:

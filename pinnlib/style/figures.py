@@ -1,5 +1,6 @@
-"""The style of all figures: Matplotlib settings, colours, markers, lines, logarithmic axes."""
+"""The style of all figures: settings, colours, markers, lines, legends, notes, logarithmic axes."""
 
+import textwrap
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
@@ -8,11 +9,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+from numpy.typing import ArrayLike
 
 from pinnlib.registry import validate
 
-COLUMN, WIDE, FULL = 3.3, 4.9, 6.75  # inches: half, three quarters, all of the text width
+# Inches: half, three quarters, all of the text width
+COLUMN = 3.3
+WIDE = 4.9
+FULL = 6.75
 # Set on import: all modules that draw import this one, and some settings, such as the type of PDF
 # fonts, are read when a figure is saved, long after it was drawn.
 mpl.rc("figure", dpi=110)
@@ -21,7 +28,8 @@ mpl.rc("pdf", fonttype=42)
 mpl.rc("text", usetex=False)
 mpl.rc("mathtext", fontset="dejavusans")
 mpl.rc("font", family="DejaVu Sans", size=7.5)
-mpl.rc("axes", labelsize=7.5, titlesize=7.5, linewidth=0.6, grid=True, axisbelow=True)
+mpl.rc("axes", labelsize=7.5, titlesize=7.5)
+mpl.rc("axes", linewidth=0.6, grid=True, axisbelow=True)
 mpl.rc("axes.spines", top=False, right=False)
 mpl.rc("axes.grid", axis="y")
 mpl.rc("grid", color="0.9", linewidth=0.5)
@@ -34,10 +42,22 @@ NOTE = {"fontsize": 6, "color": "0.2"}  # the small print under a panel
 
 BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, _, _, SKY = sns.color_palette("colorblind").as_hex()
 # Model → colour, marker; gate → line, filled part of the marker
-MODEL_STYLES = {"baseline": (ORANGE, "s"), "fixed": (GREEN, "^"), "adaptive": (BLUE, "o")}
-GATE_STYLES = {"exp": ("-", "full"), "linear": ((0, (4, 1.6)), "none")}
+MODEL_STYLES = {
+    "baseline": (ORANGE, "s"),
+    "fixed": (GREEN, "^"),
+    "adaptive": (BLUE, "o"),
+}
+GATE_STYLES = {
+    "exp": ("-", "full"),
+    "linear": ((0, (4, 1.6)), "none"),
+}
 GATE_COLOURS = {"exp": SKY, "linear": RED}  # where colour does not show the model
-SPARE_MODELS = ((PURPLE, "D"), (BROWN, "v"), (PINK, "P"), (SKY, "X"))
+SPARE_MODELS = (
+    (PURPLE, "D"),
+    (BROWN, "v"),
+    (PINK, "P"),
+    (SKY, "X"),
+)
 SPARE_GATES = (
     ((0, (1, 1.2)), "left"),
     ((0, (5, 1.5, 1, 1.5)), "bottom"),
@@ -51,8 +71,9 @@ ONE = {"color": "0.4", "linewidth": 0.8, "linestyle": "--"}  # the line of equal
 def _looks(field: str, names: Sequence[str], fixed: dict, spares: tuple) -> dict:
     """Name → look; names without one of their own take the spare ones in order."""
     others = [name for name in names if name not in fixed]
-    allowed = f"at most {len(spares)} besides {', '.join(fixed)}"
-    validate(field, others, len(others) <= len(spares), allowed)
+    most = len(spares)
+    allowed = f"at most {most} besides {', '.join(fixed)}"
+    validate(field, others, len(others) <= most, allowed)
     looks = fixed | dict(zip(others, spares, strict=False))  # some spares may be left
     return {name: looks[name] for name in names}
 
@@ -64,8 +85,11 @@ def styles(models: Sequence[str], gates: Sequence[str]) -> dict[tuple[str, str],
     options = {}
     for gate, (line, part) in gate_looks.items():
         for model, (colour, marker) in model_looks.items():
-            look = {"color": colour, "marker": marker, "linestyle": line}
-            options[model, gate] = look | filled(colour, part)
+            look = filled(colour, part)
+            look["color"] = colour
+            look["marker"] = marker
+            look["linestyle"] = line
+            options[model, gate] = look
     return options
 
 
@@ -81,26 +105,78 @@ def filled(colour: str, part: str) -> dict[str, str]:
 def shades(values: Iterable[Hashable]) -> dict[Hashable, str]:
     """value → colour, from dark to light: for curves that differ by a number such as k."""
     values = list(values)
-    colours = sns.color_palette("viridis", len(values) + 1).as_hex()[:-1]  # the last is too pale
+    palette = sns.color_palette("viridis", len(values) + 1)
+    colours = palette.as_hex()[:-1]  # the last is too pale
     return dict(zip(values, colours, strict=True))
 
 
 def panels(
-    rows: int = 1, columns: int = 1, width: float = FULL, height: float = 2.2, **options: Any
+    rows: int = 1,
+    columns: int = 1,
+    width: float = FULL,
+    height: float = 2.2,
+    **options: Any,
 ) -> tuple[Figure, np.ndarray]:
     """(figure, axes (rows, columns)): empty panels on `width` × `height` inches."""
-    options |= {"figsize": (width, height), "layout": "constrained", "squeeze": False}
-    return plt.subplots(rows, columns, **options)
+    return plt.subplots(
+        rows,
+        columns,
+        figsize=(width, height),
+        layout="constrained",
+        squeeze=False,
+        **options,
+    )
+
+
+def add_legend(figure: Figure, axis: Axes, columns: int, place: str = "center") -> None:
+    """The legend of one panel, with each label once, above the whole figure."""
+    handles, labels = axis.get_legend_handles_labels()
+    unique = dict(zip(labels, handles, strict=True))
+    figure.legend(
+        unique.values(),
+        unique,
+        loc=f"outside upper {place}",
+        ncols=columns,
+    )
+
+
+def wrap_notes(notes: Sequence[str], width: float = FULL) -> list[str]:
+    """The notes as lines that fit into a figure of `width` inches."""
+    lines = []
+    for note in notes:
+        lines += textwrap.wrap(note, round(20 * width))
+    return lines
+
+
+def add_note(figure: Figure, text: str) -> None:
+    """Small print under a figure."""
+    figure.supxlabel(text, x=0.01, ha="left", **NOTE)
+
+
+def bar_lengths(low: ArrayLike, middle: ArrayLike, high: ArrayLike) -> np.ndarray:
+    """The lengths of error bars below and above, as `errorbar` wants them; (2, points)."""
+    below = np.subtract(middle, low)
+    above = np.subtract(high, middle)
+    return np.array([below, above])
+
+
+def plain_ticks(axis: Axis) -> None:
+    """Ticks of a logarithmic axis as plain numbers: 1, 2 and 5 times powers of ten."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter("{x:g}")
 
 
 def log_axis(axes: Axes, drawn: np.ndarray) -> None:
     """Logarithmic y axis with limits from the positive values drawn and plain numbers as ticks."""
-    drawn = drawn[np.isfinite(drawn) & (drawn > 0)]
-    low, high = 0.01, 1.0
-    if len(drawn):
-        low, high = drawn.min() / 1.15, drawn.max() * 1.15
+    positive = np.isfinite(drawn) & (drawn > 0)
+    low = 0.01
+    high = 1.0
+    if positive.any():
+        low = drawn[positive].min() / 1.15
+        high = drawn[positive].max() * 1.15
     axes.set(yscale="log", ylim=(low, high))
     multiples = (1, 2, 5) if high / low < 300 else (1,)
-    axes.yaxis.set_major_locator(mpl.ticker.LogLocator(subs=multiples))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
+    axes.yaxis.set_major_locator(LogLocator(subs=multiples))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
