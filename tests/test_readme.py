@@ -24,6 +24,7 @@ from pinnlib.runs.table import specs_of
 README = (ROOT / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_five_lines_print_what_the_readme_says():
     code = re.search(r"## Five lines\n+```python\n(.*?)```", README, re.S)[1]
     shown = re.search(r"```text\n(.*?)```", README, re.S)[1]
@@ -139,6 +140,7 @@ def test_its_hours_are_those_of_the_records(pattern, studies):
     assert round(two_cores) == HOURS[re.search(pattern, README)[1]]
 
 
+@pytest.mark.slow
 def test_a_gate_a_trunk_and_a_system_of_ones_own_work_as_the_readme_says(
     registries, tmp_path, monkeypatch
 ):
