@@ -1,5 +1,6 @@
 """Any two variants over common seeds: ratio of errors, interval, corrected p; families; regrets."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -61,7 +62,7 @@ def contrasts(
     ratio, p that of Wilcoxon's test on the differences: the two can disagree.
     """
     known = set(runs[column])
-    variants = {name for pair in pairs for name in pair}
+    variants = set(itertools.chain(*pairs))
     names = ", ".join(map(str, sorted(known)))
     validate("pairs", pairs, variants <= known, f"pairs out of {names}")
     rows = []
@@ -81,8 +82,8 @@ def family(*tables: pd.DataFrame, planned: int = 0) -> list[pd.DataFrame]:
     """The tables with Holm's correction over all their rows, at least `planned` tests."""
     p = np.concatenate([table["p_raw"] for table in tables])
     absent = max(planned - len(p), 0)
-    every = np.append(p, np.full(absent, np.nan))
-    adjusted = holm(every)
+    nothing = np.full(absent, np.nan)
+    adjusted = holm(np.append(p, nothing))
     corrected = []
     for table in tables:
         own = adjusted[: len(table)]
@@ -159,7 +160,8 @@ def regrets(runs: pd.DataFrame) -> pd.DataFrame:
         drawn = np.median(errors[some], axis=1)  # (samples, k, gates)
         parts.append(_over_smallest(drawn).max(axis=1))
     worst = np.concatenate(parts)  # (samples, gates)
-    is_best = worst == worst.min(axis=1, keepdims=True)
+    least = worst.min(axis=1, keepdims=True)
+    is_best = worst == least
     table = pd.DataFrame(index=gates)
     for k, row in zip(ks, regret, strict=True):
         table[f"regret_{k:g}"] = row

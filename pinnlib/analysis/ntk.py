@@ -97,7 +97,8 @@ def effective_rank(eigenvalues: np.ndarray) -> float:
     positive = eigenvalues[eigenvalues > 0]
     share = positive / eigenvalues.sum()
     terms = share * np.log(share)
-    return float(np.exp(-terms.sum()))
+    entropy = -terms.sum()
+    return float(np.exp(entropy))
 
 
 def kernel_summary(J: np.ndarray, e: np.ndarray, times: np.ndarray) -> dict[str, float]:
@@ -124,7 +125,8 @@ def kernel_summary(J: np.ndarray, e: np.ndarray, times: np.ndarray) -> dict[str,
     gradient = e.ravel() @ rows
     energy = np.square(gradient).sum()  # eᵀKe
     size = np.square(e)
-    change = e * (rows @ gradient).reshape(e.shape)  # its sum is eᵀKe, too
+    kernel_e = rows @ gradient
+    change = e * kernel_e.reshape(e.shape)  # its sum is eᵀKe, too
     late_rate = change[:, late].sum() / size[:, late].sum()
     early_rate = change[:, early].sum() / size[:, early].sum()
     return {
@@ -142,7 +144,8 @@ def measure(spec: RunSpec, parameters: ArrayLike) -> dict[str, float]:
     """The scalars of K, those of the balanced kernel (`balanced_…`), and `shares` (`share_…`)."""
     J, e = linearise(spec, parameters, GRID)
     row = kernel_summary(J, e, GRID)
-    balanced = kernel_summary(*balance(J, e), GRID)
+    J_balanced, e_balanced = balance(J, e)
+    balanced = kernel_summary(J_balanced, e_balanced, GRID)
     for name, value in balanced.items():
         row[f"balanced_{name}"] = value
     for name, value in shares(spec, J).items():
