@@ -28,14 +28,14 @@ def inverse_softplus(y: np.ndarray) -> np.ndarray:
 class Trunk(Named):
     """An unconstrained network t → (components,) whose parameters are one flat row per run."""
 
-    batch = 32  # number of runs of this trunk that train fastest together
+    batch = 32  # largest number of runs per batch, chosen for speed
 
     def shapes(self, components: int) -> Shapes:
         """Name → shape of every block of parameters, in their order in the row."""
         raise NotImplementedError
 
     def initial(self, components: int, generator: torch.Generator) -> Blocks:
-        """Name → initial block, drawn from `generator`; blocks not in `shapes` are ignored."""
+        """Name → initial block, drawn from `generator`; only blocks in `shapes` are used."""
         raise NotImplementedError
 
     def jet(self, parameters: Blocks, t: Tensor) -> Jet:

@@ -23,7 +23,7 @@ REGISTRIES = {"model": MODELS, "gate": GATES, "optimiser": OPTIMISERS, "system":
 CHOICES = {"loss": LOSSES, "precision": PRECISIONS}
 LIMITS = {"k": "> 0", "lr": "> 0", "horizon": "> 0", "lambda_ic": ">= 0", "lambda_phys": ">= 0"}
 STIFFEST = 1e6  # the reference of a stiffer spring takes hours
-LEAST = {"seed": 0, "steps": 1, "points": 1}  # of the whole numbers
+LEAST = {"seed": 0, "steps": 1, "points": 1}  # smallest values of the integers
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class RunSpec:
     points            random times per update
     horizon           length of the time interval [s]
     initial_position  (r [m], θ [rad]) at t = 0; the ansatz holds it exactly
-    initial_velocity  (r [m/s], θ [rad/s]) at t = 0; the penalty pulls towards it
-    lambda_phys       weight of the residual
+    initial_velocity  (r' [m/s], θ' [rad/s]) at t = 0; target of the velocity penalty
+    lambda_phys       weight of the physics loss
     precision         "float32" or "float64"
     system            the equations of motion, "spring_pendulum"
     optimiser         "adam", or "sgd" (with momentum)
@@ -106,7 +106,7 @@ class RunSpec:
             validate("initial_position", position, ok, f"such that {name} > {system.floor}")
 
     def select(self, *names: str) -> dict[str, Any]:
-        """{name: value} of the named settings, which identify the run in a row of a table."""
+        """{name: value} of the named settings, to identify the run in a table."""
         return {name: getattr(self, name) for name in names}
 
     @property
@@ -131,7 +131,7 @@ class RunSpec:
 
     @property
     def key(self) -> str:
-        """Hash of the settings that differ from the defaults; a new field does not change it."""
+        """Hash of the settings that differ from their defaults; it survives new fields."""
         settings = json.dumps(overrides(self), sort_keys=True)
         return hashlib.sha256(settings.encode()).hexdigest()[:16]
 
@@ -147,7 +147,7 @@ class RunSpec:
 
 
 def ansatz_of(specs: Sequence[RunSpec], system: System, dtype: torch.dtype) -> Ansatz:
-    """The ansatz of runs that differ in numbers only; `system` holds those of all runs."""
+    """The ansatz of a batch; `system` holds the numbers of all its runs (`systems.stack`)."""
     first = specs[0]
     positions = [spec.initial_position for spec in specs]
     velocities = [spec.initial_velocity for spec in specs] if first.hard_velocity else None

@@ -51,7 +51,7 @@ def initial_parameters(spec: RunSpec) -> Tensor:
 
 
 class Collocation:
-    """Fresh uniform points on (0, T] per update, equal for equal seeds; then columns of t = 0."""
+    """Fresh uniform points on (0, T] per update, equal for equal seeds; padding of t = 0 follows."""
 
     def __init__(self, specs: Sequence[RunSpec]):
         self.points = specs[0].points
@@ -66,12 +66,12 @@ class Collocation:
         for row, generator in zip(self.t, self.generators, strict=True):
             torch.rand(self.points, generator=generator, out=row[: self.points])
         inner = self.t[:, : self.points]
-        inner.neg_().add_(1).mul_(self.horizon).clamp_(min=EARLIEST)
+        inner.neg_().add_(1).mul_(self.horizon).clamp_(min=EARLIEST)  # from [0, 1) to (0, T]
         return self.t[self.rows]
 
 
 class Objective:
-    """The named loss terms of a batch of runs that differ in numbers only."""
+    """The named loss terms of a batch of runs, which differ in NUMBERS only."""
 
     def __init__(self, specs: Sequence[RunSpec]):
         dtype = specs[0].dtype
@@ -88,7 +88,7 @@ class Objective:
         jets = self.ansatz.jets(theta, t)
         residual = [r[:, : self.points] for r in self.ansatz.residual(jets)]
         mean_square = torch.stack([r.square().mean(dim=1) for r in residual], dim=1)
-        at_zero = torch.stack([jet.first[:, self.points] for jet in jets], dim=1)
+        at_zero = torch.stack([jet.first[:, self.points] for jet in jets], dim=1)  # t = 0
         physics = self.physics(mean_square)
         velocity = (at_zero - self.velocity).square().mean(dim=1)
         total = self.lambda_phys * physics + self.lambda_ic * velocity
@@ -105,10 +105,10 @@ class Result:
     spec: RunSpec
     status: str
     metrics: Metrics
-    history: pd.DataFrame = field(repr=False)  # update, loss terms and rms_<component>
+    history: pd.DataFrame = field(repr=False)  # update; loss terms and rms_<component> before it
     parameters: np.ndarray = field(repr=False)  # flat, in the order of `spec.trunk.shapes`
     seconds: float  # this run's share of its batch
-    snapshots: dict[int, np.ndarray] = field(default_factory=dict, repr=False)  # by update
+    snapshots: dict[int, np.ndarray] = field(default_factory=dict, repr=False)  # after an update
 
     def predict(self, times: ArrayLike) -> pd.DataFrame:
         """State, its two time derivatives and the residual at any times, in float64."""
@@ -158,7 +158,7 @@ def evaluate(spec: RunSpec, parameters: np.ndarray) -> Metrics:
 def batches(specs: Iterable[RunSpec], parts: int = 1) -> Iterator[list[RunSpec]]:
     """Lists of specs that train together: they differ in NUMBERS only, equal seeds side by side.
 
-    Each kind of run gives `parts` lists of equal length; more, if `trunk.batch` is exceeded.
+    Runs of one kind are cut into about `parts` lists, of at most `trunk.batch` runs each.
     """
     names = [field.name for field in fields(RunSpec) if field.name not in {*NUMBERS, "system"}]
     groups: dict[tuple, list[RunSpec]] = {}
@@ -173,7 +173,7 @@ def batches(specs: Iterable[RunSpec], parts: int = 1) -> Iterator[list[RunSpec]]
 
 
 def start(specs: Sequence[RunSpec]) -> tuple[Tensor, Collocation, Objective]:
-    """(parameters (runs, padded size), collocation, objective) of a batch before an update."""
+    """Parameters (runs, padded size), collocation and objective before the first update."""
     rows = torch.stack([initial_parameters(spec) for spec in specs])
     padding = padded(rows.shape[1]) - rows.shape[1]
     theta = torch.nn.functional.pad(rows, (0, padding))
@@ -223,7 +223,7 @@ def train_batch(
 
 
 def _outcome(spec: RunSpec, parameters: np.ndarray) -> tuple[str, Metrics]:
-    """("ok", metrics), or ("diverged", NaNs) if parameters or metrics are not finite."""
+    """("ok", metrics), or ("diverged", NaNs) if parameters, error or residual are not finite."""
     metrics = evaluate(spec, parameters)
     worst = metrics["rel_l2_u"] + metrics["residual_max"]
     if np.isfinite(parameters).all() and np.isfinite(worst):

@@ -133,10 +133,12 @@ class Loss:
         R_r, R_theta = residuals(derivatives(trunk, gate, t), k)
         if self.kind == "mse":
             physics = torch.mean(torch.cat([R_r, R_theta]) ** 2)
-        else:
+        elif self.kind == "balanced":
             s_r, s_theta = self.update_scales(R_r.detach(), R_theta.detach())
             physics = torch.mean(R_r**2) / (s_r + EPS) ** 2
             physics = physics + torch.mean(R_theta**2) / (s_theta + EPS) ** 2
+        else:
+            raise ValueError(f"the oracle has no loss {self.kind!r}")
         (_, r_t, _), (_, theta_t, _) = derivatives(trunk, gate, torch.zeros(1, dtype=t.dtype))
         velocity = torch.mean(torch.cat([r_t, theta_t]) ** 2)
         total = physics + self.lambda_ic * velocity

@@ -19,13 +19,13 @@ ROOMS = {  # room → the rooms it may import, besides itself
     "style": {"core"},
     "report": {"core", "runs", "analysis", "style"},
     "explorer": {"core", "runs", "analysis", "style"},
-    "bundle": {"core", "runs", "style"},
+    "bundle": {"core", "runs"},
 }
 HEAVY = {"matplotlib", "seaborn", "dask", "distributed", "IPython", "ipykernel", "ipywidgets"}
 LATE = {  # imports inside a function: module → what it imports late, and why
     "pinnlib.bundle.cli": "pinnlib.bundle.commands",  # options are checked before torch is loaded
 }
-CORE_LINES = 1500
+CORE_LINES = 1600  # 1,500 when this was written, and room for a gate or two
 TOKENS_PER_LINE = 10
 LAYOUT = {
     tokenize.NL,

@@ -1,4 +1,4 @@
-"""Statistics and numerical analysis of runs; reusable, and independent of the paper's studies.
+"""Statistics and numerical analysis of runs; reusable, without knowledge of the studies.
 
 paired               exponential against linear gate over common seeds: means, tests, effect sizes
 contrasts            any two variants over common seeds, families of tests, regrets

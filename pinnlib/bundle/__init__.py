@@ -3,5 +3,6 @@
 cli parses the options, commands carries them out, pipeline runs the notebooks. output writes the
 files of a notebook and their manifest, staleness reads the manifests, committed compares a
 rebuild with the committed tables. html and pdf render notebooks and the report.
-Notebooks import `pinnlib.bundle.output.Output`; nothing else in pinnlib imports this room.
+Notebooks import `pinnlib.bundle.output.Output`; `python -m pinnlib` calls its command line.
+This room imports the core and `pinnlib.runs` only.
 """

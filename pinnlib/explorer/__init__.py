@@ -2,6 +2,7 @@
 
 Import `Explorer` from here, and the figures of single runs (`plot_…`) from `portrait`. `runs` holds
 the finished runs that the views show, `scatter` the clickable figure, `app` the widgets.
+This room imports core, runs, analysis and style.
 """
 
 from pinnlib.explorer.app import Explorer

@@ -7,7 +7,7 @@
     basins               which solution a seed converges to
     published            the published table of tests beside ours (07 too)
 04  panels               the panels of the original: error against stiffness
-05  kernel_measurements  the residual kernel along training, and what it predicts
+05  kernel_measurements  the residual kernel along training (06 too), and what it predicts
     kernel_figures       figures and tables of these measurements
 06  gate_rules           from contrasts to answers, rule by rule (`gate_rules.toml`)
     gate_answers         the evidence of the answers in words and as LaTeX
