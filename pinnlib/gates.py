@@ -35,10 +35,6 @@ class _Positive(Gate):
         set_numbers(self, {field.name: "> 0" for field in fields(self)})
 
 
-def _scaled(factor: float, jet: Jet) -> Jet:
-    return Jet(factor * jet.value, factor * jet.first, factor * jet.second)
-
-
 @dataclass(frozen=True)
 class Exponential(_Positive):
     """g = c(1 − e^{−αt}): saturates at c."""
@@ -50,7 +46,8 @@ class Exponential(_Positive):
     def jet(self, t: Tensor) -> Jet:
         g = -torch.expm1(-self.alpha * t)
         slope = self.alpha * (1 - g)
-        return _scaled(self.scale, Jet(g, slope, -self.alpha * slope))
+        c = self.scale
+        return Jet(c * g, c * slope, c * (-self.alpha * slope))
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class Linear(_Positive):
     name = "linear"
 
     def jet(self, t: Tensor) -> Jet:
-        return _scaled(self.scale, Jet(t, torch.ones_like(t), torch.zeros_like(t)))
+        return Jet(self.scale * t, self.scale * torch.ones_like(t), torch.zeros_like(t))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from pinnlib.gates import Gate, Jet
 from pinnlib.ops import FourierSeries, TanhNetwork
-from pinnlib.registry import Named, Registry, is_whole, validate
+from pinnlib.registry import Named, Registry, is_number, is_whole, validate
 from pinnlib.systems import System
 
 Blocks = dict[str, Tensor]  # parameters by name, each (runs, …)
@@ -59,6 +59,13 @@ class Trunk(Named):
         return {name: row.view(-1, *shape) for (name, shape), row in blocks}
 
 
+def _is_band(band: object) -> bool:
+    if not isinstance(band, (tuple, list)) or len(band) != 3:
+        return False
+    low, high, count = band
+    return is_number(low) and is_number(high) and 0 < low <= high and is_whole(count, 1)
+
+
 @dataclass(frozen=True)
 class Fourier(Trunk):
     """ũ = W [sin ωt; cos ωt] + b; ω is log-spaced in bands (low, high, count), ends included."""
@@ -68,12 +75,7 @@ class Fourier(Trunk):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        try:
-            low, high, count = np.array(self.bands, dtype=float).T
-            whole = (count >= 1) & (count % 1 == 0)
-            ok = bool(np.all((low > 0) & (low <= high) & (high < np.inf) & whole))
-        except (TypeError, ValueError):
-            ok = False
+        ok = isinstance(self.bands, (tuple, list)) and self.bands and all(map(_is_band, self.bands))
         allowed = "a tuple of (low, high, count) with 0 < low <= high and a whole count >= 1"
         validate("bands", self.bands, ok, allowed)
         bands = tuple((float(low), float(high), int(count)) for low, high, count in self.bands)

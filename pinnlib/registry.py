@@ -84,7 +84,7 @@ def lookup(field: str, registry: Registry, value: object) -> Any:
     validate(field, value, name in registry, f"{known} (arguments as in 'name(field=value)')")
     kind = registry[name]
     own_name = getattr(kind, "name", None)
-    validate(field, value, own_name == name, f"registered as {kind.__name__}.name, {own_name!r}")
+    validate(field, value, own_name == name, f"{kind.__name__}.name, which is {own_name!r}")
     fields = [field.name for field in dataclasses.fields(kind)]
     known = f"{name} with arguments out of: {', '.join(fields) or 'none'}"
     validate(field, value, set(arguments) <= set(fields), known)

@@ -2,13 +2,13 @@
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
-from pinnlib.registry import Named, Registry, set_numbers
+from pinnlib.registry import Named, Registry, is_number, set_numbers
 
 Array = Any  # a NumPy array or a torch tensor
 State = Any  # positions or velocities: a sequence of arrays, one per component
@@ -80,7 +80,8 @@ SYSTEMS: Registry = {kind.name: kind for kind in (SpringPendulum,)}
 def stack(systems: Sequence[System], dtype: torch.dtype) -> System:
     """One system whose numbers are columns (runs, 1), one row per system of the list."""
     batch = copy.copy(systems[0])
-    for field in fields(batch):
-        column = [[getattr(system, field.name)] for system in systems]
-        object.__setattr__(batch, field.name, torch.tensor(column, dtype=dtype))
+    for name, value in list(vars(batch).items()):  # fields, and what a subclass derives from them
+        if is_number(value):
+            column = [[getattr(system, name)] for system in systems]
+            object.__setattr__(batch, name, torch.tensor(column, dtype=dtype))
     return batch

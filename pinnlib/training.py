@@ -51,7 +51,7 @@ def initial_parameters(spec: RunSpec) -> Tensor:
 
 
 class Collocation:
-    """Fresh uniform points on (0, T] per update, equal for equal seeds; padding of t = 0 follows."""
+    """Fresh uniform points on (0, T] per update, equal for equal seeds; then padding of t = 0."""
 
     def __init__(self, specs: Sequence[RunSpec]):
         self.points = specs[0].points

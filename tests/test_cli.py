@@ -1,10 +1,10 @@
 """The command line: help and errors come at once, without torch, and say what is allowed."""
 
 import argparse
+import os
 import re
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -52,12 +52,13 @@ def call_help():
 
 
 def test_help_takes_less_than_a_second():
-    times = []
-    for _ in range(3):
-        began = time.perf_counter()
-        call_help()
-        times.append(time.perf_counter() - began)
-    assert min(times) < 1
+    """Of CPU time: other processes may keep the machine busy."""
+    before = os.times()
+    call_help()
+    after = os.times()
+    user = after.children_user - before.children_user
+    system = after.children_system - before.children_system
+    assert 0 < user + system < 1
 
 
 def test_help_lists_the_verbs():

@@ -10,6 +10,7 @@ import torch
 
 from pinnlib import RunSpec, train
 from pinnlib.models import to_latent
+from pinnlib.registry import UserError
 from pinnlib.report import kernel_measurements
 from pinnlib.runs.record import record_of
 from pinnlib.training import evaluate, initial_parameters
@@ -197,7 +198,7 @@ def test_the_half_that_the_kernel_has_ahead_is_counted_for_either_weights():
 
 
 def test_without_records_there_is_nothing_to_measure():
-    with pytest.raises(ValueError, match="^records="):
+    with pytest.raises(UserError, match="--study expanded"):
         kernel_measurements.profiles([RunSpec()], [5000], {})
 
 

@@ -100,11 +100,11 @@ def test_its_cells_are_short_and_follow_a_sentence(path):
 def test_it_opens_with_its_question(path):
     first = read(path).cells[0]
     assert first.cell_type == "markdown"
-    assert "?" in first.source
+    assert re.search(r"^\*\*Question\.\*\* .*\?$", first.source, re.M)
 
 
 @each_numbered
 def test_it_says_what_it_reads_and_writes(path):
     first = read(path).cells[0].source
-    assert re.search("reads", first, re.I)
-    assert re.search("writes", first, re.I)
+    assert re.search(r"^\*\*Reads\*\* \S", first, re.M)
+    assert re.search(r"^\*\*Writes\*\* \S", first, re.M)

@@ -1,5 +1,6 @@
 """Known answers: the reference, the energy, the gates, the ansatz, the metrics."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -17,6 +18,7 @@ from pinnlib.gates import GATES, Jet
 from pinnlib.metrics import error_metrics, residual_metrics, state_error
 from pinnlib.models import inverse_softplus, product
 from pinnlib.style.labels import gate_formula
+from pinnlib.systems import stack
 from pinnlib.training import Collocation, Objective, initial_parameters
 
 PAPER_K = (10.0, 20.0, 30.0, 60.0, 130.0)
@@ -64,6 +66,23 @@ def test_a_vertical_pendulum_is_a_linear_oscillator_in_closed_form():
     r, theta = solution.q
     assert np.abs(r - centre - cosine - sine).max() < 1e-8
     assert not theta.any()
+
+
+@dataclasses.dataclass(frozen=True)
+class Doubled(SpringPendulum):
+    """A user's system, which derives a value from its fields."""
+
+    name = "doubled"
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "twice", 2 * self.k)
+
+
+def test_a_derived_value_of_a_system_is_that_of_each_run():
+    batch = stack([Doubled(k=10.0), Doubled(k=60.0)], FLOAT)
+    assert batch.k.tolist() == [[10.0], [60.0]]
+    assert batch.twice.tolist() == [[20.0], [120.0]]
 
 
 def test_acceleration_by_hand_and_the_same_for_torch():

@@ -6,6 +6,7 @@ better. A run that is not ok is never dropped silently: results that depend on i
 """
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -13,9 +14,9 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from pinnlib.registry import validate
+from pinnlib.spec import RunSpec
 
 METRICS = ("max_ae_u", "rel_l2_u")
-METRIC_COLUMNS = r"^(own_)?(rel_l2|max_ae|residual|velocity0)_"  # of a table of runs
 STATUSES = ("ok", "missing", "diverged", "failed")
 SETTING = ["lambda_ic", "loss", "model"]  # one family of tests
 CELL = [*SETTING, "k", "gate"]
@@ -43,7 +44,9 @@ def _with_value(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     columns = [*run, "status"]
     has_columns = set(columns) <= set(frame)
     validate("frame", list(frame), has_columns, f"runs with {', '.join(columns)}")
-    known = list(frame.filter(regex=METRIC_COLUMNS))
+    settings = {field.name for field in fields(RunSpec)}
+    numbers = frame.select_dtypes("number").columns
+    known = [name for name in numbers if name not in settings | {"seconds", "numerics"}]
     validate("metric", metric, metric in known, f"one of {', '.join(known)}")
     unknown = set(frame["status"]) - set(STATUSES)
     validate("status", sorted(unknown), not unknown, f"out of {', '.join(STATUSES)}")

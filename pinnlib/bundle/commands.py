@@ -40,9 +40,8 @@ def reproduce(options: Namespace) -> int:
     steps = pipeline.plan(profile, options.only, options.study, **changes)
     executions = pipeline.execute(steps, profile)
     if options.save:
-        pipeline.save_back(executions)
-        if not options.only:
-            pipeline.save_back(pipeline.execute([(NOTEBOOKS / "explorer.ipynb", {})]))
+        explorer: list[pipeline.Step] = [] if options.only else [(NOTEBOOKS / "explorer.ipynb", {})]
+        pipeline.save_back(executions + pipeline.execute(explorer))
     build = in_repository and not options.no_pdf
     print(pipeline.summary(executions))
     print(f"PDF: {build_pdf() if build else 'not built'}")

@@ -8,19 +8,26 @@ import subprocess
 from pathlib import Path
 
 TOLERANCE = 1e-6  # relative
+NOT_REBUILT = {"benchmark.json", "machines.json"}
 
 
 def compare_with_committed(root: Path) -> str:
     """One line on data/*.csv and data/numbers/*.json against HEAD, or "" without git."""
-    if _committed(root, "") is None:
+    listing = _git(root, "ls-tree", "--name-only", "HEAD", "data/", "data/numbers/")
+    if listing is None:
         return ""
-    paths = [*sorted(root.glob("data/*.csv")), *sorted(root.glob("data/numbers/*.json"))]
+    paths = {*root.glob("data/*.csv"), *root.glob("data/numbers/*.json")}
+    paths |= {root / name for name in listing.split() if name.endswith((".csv", ".json"))}
+    paths -= {root / "data" / name for name in NOT_REBUILT}
     differing = []
-    for path in paths:
+    for path in sorted(paths):
         name = path.relative_to(root).as_posix()
-        committed = _committed(root, name)
-        difference = "not committed"
-        if committed is not None:
+        committed = _git(root, "show", f"HEAD:./{name}")
+        if committed is None:
+            difference = "not committed"
+        elif not path.exists():
+            difference = "missing"
+        else:
             difference = first_difference(path.read_text(), committed, path.suffix)
         if difference:
             differing.append(f"{name} ({difference})")
@@ -59,9 +66,9 @@ def _agree(one: str, other: str) -> bool:
         return False
 
 
-def _committed(root: Path, name: str) -> str | None:
-    """A file of the last commit (of its tree for the name ""), or None if there is none."""
-    command = ["git", "show", f"HEAD:./{name}"]
+def _git(root: Path, *arguments: str) -> str | None:
+    """What a git command prints, or None if it fails."""
+    command = ["git", *arguments]
     try:
         return subprocess.check_output(command, cwd=root, text=True, stderr=subprocess.DEVNULL)
     except (OSError, subprocess.CalledProcessError):

@@ -96,6 +96,12 @@ class Output:
         with self._writing(self.data / "numbers" / f"{self.notebook}.json") as path:
             path.write_text(f"{text}\n")
 
+    def latex(self, name: str, body: str) -> None:
+        """Save paper/generated/<name>.tex, with a comment that names the notebook."""
+        comment = f"% Made by notebooks/{self.notebook}.ipynb; changes are overwritten."
+        with self._writing(self.root / "paper" / "generated" / f"{name}.tex") as path:
+            path.write_text(f"{comment}\n{body}\n", encoding="utf-8")
+
     def wrote(self, path: Path) -> None:
         """Declare a file of this folder that was written by other means."""
         self._written[path] = digest(path)

@@ -113,7 +113,11 @@ def plot_portrait(runs: Result | Sequence[Result], problem: RunSpec | None = Non
     names = first.system_object.components
     figure, (path, *axes) = _sheet(6 + len(names))
     panels = Panels(path, axes[: len(names)], *axes[len(names) :])
-    for spec in specs or [first]:
+    problems = {
+        (spec.system_object, spec.initial_position, spec.initial_velocity): spec
+        for spec in specs or [first]
+    }
+    for spec in problems.values():
         _plot_reference(spec, path, panels.states)
     handles = [path.lines[0]]
     for run, look in zip(runs, _looks(specs, first), strict=True):

@@ -132,6 +132,8 @@ class Evidence:
         rows = self.statistics["every_k"].query(
             "k in @ks and lambda_ic in @lambda_ic and model == @model and loss == 'balanced'"
         )
+        if rows.empty:
+            raise NotTestableError(f"no test of {model} runs at these k")
         if rows["note"].eq("").all():
             return rows
         pairs = rows[rows["metric"] == METRICS[0]]

@@ -15,10 +15,11 @@ from pinnlib.analysis.paired import LEVEL
 from pinnlib.analysis.resumable import ResumableTable
 from pinnlib.metrics import state_error
 from pinnlib.models import to_latent
-from pinnlib.registry import validate
+from pinnlib.registry import UserError
+from pinnlib.runs.progress import train_with_progress
 from pinnlib.runs.record import Records, result_of
 from pinnlib.spec import RunSpec
-from pinnlib.training import batches, evaluate, initial_parameters, predict, train
+from pinnlib.training import batches, evaluate, initial_parameters, predict
 
 Specs = Sequence[RunSpec]
 Updates = Collection[int]
@@ -57,8 +58,9 @@ def _row_start(spec: RunSpec, update: int) -> dict:
 
 
 def _concatenate(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    studies = "on record: ./run_all.sh sweep --study expanded --study early --study stages"
-    validate("records", "none of the runs", len(frames) > 0, studies)
+    if not frames:
+        studies = "--study expanded --study early --study stages"
+        raise UserError(f"none of the runs is on record: ./run_all.sh sweep {studies}")
     return pd.concat(frames, ignore_index=True)
 
 
@@ -89,7 +91,7 @@ def trained_kernels(
             missing.append(spec)
     for batch in batches(missing):
         rows = []
-        for result in train(batch, snapshots=updates):
+        for result in train_with_progress(batch, updates):
             incomplete = table.rows_of(result.spec).index
             table.frame = table.frame.drop(incomplete)
             for update, parameters in result.snapshots.items():

@@ -8,11 +8,11 @@ import pandas as pd
 
 from pinnlib.paths import RECORDS
 from pinnlib.registry import is_whole, validate
+from pinnlib.runs.progress import train_with_progress
 from pinnlib.runs.provenance import NUMERICS, fingerprint, origin
 from pinnlib.runs.record import Record, Records, full_settings, record_of
 from pinnlib.runs.store import Store
 from pinnlib.spec import RunSpec
-from pinnlib.training import train
 
 FEWEST = 5  # seeds needed to speak of a distribution
 IDENTITY = ("model", "gate", "k", "lambda_ic", "loss", "steps", "seed")
@@ -55,7 +55,7 @@ def audit(
     chosen = [pool[i] for i in order[: int(sample)]]
     specs = [RunSpec(**record["spec"]) for record in chosen]
     rows = []
-    for record, result in zip(chosen, train(specs), strict=True):
+    for record, result in zip(chosen, train_with_progress(specs), strict=True):
         again = record_of(result, origin())
         row = {"key": record["key"]} | result.spec.select(*IDENTITY)
         row["recorded"] = record["metrics"]["rel_l2_u"]

@@ -19,7 +19,7 @@ from tqdm.auto import tqdm as notebook_tqdm  # the notebook's bar in a Jupyter k
 from pinnlib.paths import RUNS_CSV
 from pinnlib.runs.record import Records
 from pinnlib.spec import RunSpec
-from pinnlib.training import HEADLESS
+from pinnlib.training import HEADLESS, Result, batches, train_batch
 
 UNKNOWN = 3e-7  # seconds per update and point of a model without records: as a spectral model
 LONG = 1e6  # updates × points; shorter runs are mostly start-up and do not show the pace
@@ -61,6 +61,16 @@ def progress_bar(total: float, progress: bool | None = None, **options: Any) -> 
             except BaseException:
                 bar.leave = False  # the error message replaces it
                 raise
+
+
+def train_with_progress(specs: Sequence[RunSpec], snapshots: Sequence[int] = ()) -> list[Result]:
+    """`train` with a progress bar that headless processes and log files show too."""
+    results = {}
+    with progress_bar(sum(spec.steps for spec in specs), unit="update") as bar:
+        for batch in batches(specs):
+            for result in train_batch(batch, snapshots, bar.update):
+                results[result.spec] = result
+    return [results[spec] for spec in specs]
 
 
 @contextlib.contextmanager

@@ -46,7 +46,7 @@ def decode(line: str) -> Record | None:
 
 
 class Line(NamedTuple):
-    """A line of the journal that holds no usable record."""
+    """A line of a file of the store."""
 
     path: Path
     number: int

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pinnlib.gates import GATES, Exponential, Linear, Rational, Tanh
+from pinnlib.gates import GATES, Exponential, Gate, Linear, Rational, Tanh
 from pinnlib.registry import lookup
 from pinnlib.systems import SpringPendulum, System
 
@@ -14,8 +14,10 @@ METRIC_LABELS = {  # of an axis
 
 
 def gate_formula(gate: str) -> str:
-    """g(t) in LaTeX with its dollars; the plain name of a gate without a formula here."""
+    """g(t) in LaTeX with its dollars; a gate of one's own may have a `formula`, without dollars."""
     match lookup("gate", GATES, gate):
+        case Gate(formula=formula):
+            return f"${formula}$"
         case Exponential(alpha, scale):
             rate = "" if alpha == 1 else f"{alpha:g}"
             shape = f"1-e^{{-{rate}t}}"
@@ -32,8 +34,11 @@ def gate_formula(gate: str) -> str:
 def path_axes(system: System, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
     """{label: values} of the plane in which a motion is drawn.
 
-    That is x and y of the pendulum, else the first two of the coordinates and velocities.
+    That is x and y of the pendulum, else the first two of the coordinates and velocities. A system
+    of one's own may choose other axes: `path(q, v)`.
     """
+    if hasattr(system, "path"):
+        return system.path(q, v)
     if isinstance(system, SpringPendulum):
         r, theta = q
         return {"$x$ [m]": r * np.sin(theta), "$y$ [m]": -r * np.cos(theta)}

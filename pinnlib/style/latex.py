@@ -152,12 +152,3 @@ def longtable(frame: pd.DataFrame, widths: Sequence[float], caption: str, label:
 \endfoot
 {body}
 \end{{longtable}}"""
-
-
-def save(out: Any, name: str, body: str) -> None:
-    """Write paper/generated/<name>.tex of a notebook's Output; a comment names the notebook."""
-    path = out.root / "paper" / "generated" / f"{name}.tex"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    comment = f"% Made by notebooks/{out.notebook}.ipynb; changes are overwritten."
-    path.write_text(f"{comment}\n{body}\n", encoding="utf-8")
-    out.wrote(path)
