@@ -85,7 +85,7 @@ def mean_in_table(paper):
 def test_another_record_makes_another_pdf(tmp_path):
     shutil.copytree(ROOT / "data", tmp_path / "data")
     shutil.copytree(PAPER, tmp_path / "paper")
-    (tmp_path / "figures").symlink_to(ROOT / "figures")
+    shutil.copytree(ROOT / "figures", tmp_path / "figures")
     one_of_twenty = RunSpec(gate="exp", k=20, seed=3)
     change_record(tmp_path / "data" / "records", one_of_twenty, added=2.0)
     for name in ("03_statistics", "07_claims"):

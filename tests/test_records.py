@@ -386,7 +386,7 @@ def sweep_with_limit(folder, runs, limit):
 
 
 @pytest.mark.slow
-def test_a_full_disk_gives_a_clear_error_and_a_valid_journal(trained, tmp_path):
+def test_a_full_disk_gives_a_clear_error_and_a_valid_store(trained, tmp_path):
     line = encode(Store(trained).load()[FIRST.key])
     full = sweep_with_limit(tmp_path, 3, len(line) * 3 // 2)  # the second does not fit
     assert full.returncode != 0

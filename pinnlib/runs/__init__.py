@@ -3,7 +3,7 @@
     studies     the studies as data; imports the standard library only, so that the command line
                 can list them without loading torch
     record      one finished run: what is stored of it, and the Result made from it again
-    store       the append-only journal of records
+    store       the append-only store of records
     table       specifications of studies, and records as rows of a table
     sweep       train the runs that have no record yet
     executors   where batches are trained: in this process or on a Dask cluster

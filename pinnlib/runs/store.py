@@ -1,4 +1,4 @@
-"""The append-only journal of finished runs: JSON lines, each with a checksum.
+"""The append-only store of finished runs: JSON lines, each with a checksum.
 
 A line is {"checksum": "<16 hex digits>", <rest>}; the checksum is that of <rest>, up to the end
 of the line.
@@ -24,7 +24,7 @@ LINE = re.compile(r'\{"checksum": "([0-9a-f]{16})", (.*)\n', re.DOTALL)
 
 
 class StoreError(UserError):
-    """The journal cannot be written; the records in it stay valid."""
+    """The store cannot be written; the records in it stay valid."""
 
 
 def _checksum(text: str) -> str:
@@ -66,7 +66,7 @@ class Store:
         self.folder = Path(folder)
 
     def files(self) -> list[Path]:
-        """The files of the journal, without temporary ones (which begin with a dot)."""
+        """The files of the store, without temporary ones (which begin with a dot)."""
         return sorted(self.folder.glob("[!.]*.jsonl"))
 
     def scan(self) -> tuple[Records, list[Line], list[Line]]:
@@ -101,7 +101,7 @@ class Store:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator["Writer"]:
-        """Lock the journal, set damaged lines aside and yield its Writer."""
+        """Lock the store, set damaged lines aside and yield its Writer."""
         with contextlib.ExitStack() as stack:
             with _as_store_error(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)

@@ -92,12 +92,12 @@ def sweep(
         workers = os.cpu_count() or 1
     validate("workers", workers, is_whole(workers, 1), "a whole number >= 1")
     scheduler = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
-    with Store(folder).writing() as journal:
-        _check_formulas(specs, journal.records)
-        todo = missing(specs, journal.records, older)
-        report = Report(len(specs), set_aside=journal.damaged)
+    with Store(folder).writing() as writer:
+        _check_formulas(specs, writer.records)
+        todo = missing(specs, writer.records, older)
+        report = Report(len(specs), set_aside=writer.damaged)
         with open_executor(len(todo), int(workers), scheduler) as executor:
-            estimate = TimeEstimate(journal.records)
+            estimate = TimeEstimate(writer.records)
             parts = order_batches(batches(todo, executor.processes), estimate, executor.processes)
             bar = WorkBar(todo, estimate, executor.processes)
             try:
@@ -106,12 +106,12 @@ def sweep(
                         keys = [record["key"] for record in records]
                         asked = [spec.key for spec in part]
                         validate("records", keys, keys == asked, f"those of the batch, {asked}")
-                        journal.append(records)
+                        writer.append(records)
                         report.trained += len(records)
             except KeyboardInterrupt:
                 _print_stopped(report, len(todo))
                 raise
-        on_record = journal.records
+        on_record = writer.records
         report.records = {spec.key: on_record[spec.key] for spec in specs if spec.key in on_record}
     return report
 
