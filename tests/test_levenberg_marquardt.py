@@ -117,9 +117,9 @@ def test_outcomes_after_each_number_of_rounds_that_is_asked_for(three_rounds, mo
     table = minimised_runs([FIXED], rounds=(1, 3), evaluations=20)
     minimise.assert_called_once_with(FIXED, 3, 20)
     assert table["rounds"].tolist() == [1, 3]
-    assert table["evaluations"].tolist() == [20, 60]
+    first, _, third = three_rounds  # MINPACK may stop before the last evaluation
+    assert table["evaluations"].tolist() == [first[1], third[1]]
     assert table["rel_l2_u"].nunique() == 2
-    first, _, third = three_rounds
     for row, (theta, _) in zip(table.to_dict("records"), (first, third), strict=True):
         assert row.items() >= evaluate(FIXED, theta).items()
 
