@@ -5,6 +5,7 @@ import dataclasses
 import math
 import numbers
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 Registry = dict[str, Any]  # name → class of Named objects
@@ -80,21 +81,26 @@ def lookup(field: str, registry: Registry, value: object) -> Any:
     if isinstance(value, Named):
         validate(field, value, type(value) in registry.values(), known)
         return value
-    name, arguments = _parse(value)
+    name = _parse(value)[0] if isinstance(value, str) else ""
     validate(field, value, name in registry, f"{known} (arguments as in 'name(field=value)')")
-    kind = registry[name]
+    return _build(field, registry[name], value)
+
+
+@cache
+def _build(field: str, kind: type, text: str) -> Any:
+    """The object of a class that `text` stands for; it is frozen and can be shared."""
+    name, arguments = _parse(text)
     own_name = getattr(kind, "name", None)
-    validate(field, value, own_name == name, f"{kind.__name__}.name, which is {own_name!r}")
+    validate(field, text, own_name == name, f"{kind.__name__}.name, which is {own_name!r}")
     fields = [field.name for field in dataclasses.fields(kind)]
     known = f"{name} with arguments out of: {', '.join(fields) or 'none'}"
-    validate(field, value, set(arguments) <= set(fields), known)
+    validate(field, text, set(arguments) <= set(fields), known)
     return kind(**arguments)
 
 
-def _parse(text: object) -> tuple[str, dict[str, Any]]:
+@cache
+def _parse(text: str) -> tuple[str, dict[str, Any]]:
     """("exp", {"alpha": 2}) for "exp(alpha=2)", and ("", {}) for what has another form."""
-    if not isinstance(text, str):
-        return "", {}
     try:
         match ast.parse(text, mode="eval").body:
             case ast.Name(id=name):

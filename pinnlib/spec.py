@@ -26,6 +26,11 @@ STIFFEST = 1e6  # the reference of a stiffer spring takes hours
 LEAST = {"seed": 0, "steps": 1, "points": 1}  # smallest values of the integers
 
 
+def key_of(settings: dict[str, Any]) -> str:
+    """The key of the run whose settings differ from their defaults in these."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+
+
 @dataclass(frozen=True)
 class RunSpec:
     """Everything that decides a run, and nothing else; defaults of the authors' released code.
@@ -132,8 +137,7 @@ class RunSpec:
     @property
     def key(self) -> str:
         """Hash of the settings that differ from their defaults; it survives new fields."""
-        settings = json.dumps(overrides(self), sort_keys=True)
-        return hashlib.sha256(settings.encode()).hexdigest()[:16]
+        return key_of(overrides(self))
 
     @property
     def reference(self) -> Reference:
