@@ -75,10 +75,10 @@ def test_tests_of_other_models_are_refused():
 # What ./run_all.sh prints
 
 
-def comparison(tiny=False, own_records=False, runs=both_k):
+def comparison(tiny=False, runs=both_k):
     beside = published.beside_published(paired.gate_tests(runs()))
     written = published.beside_published(paired.gate_tests(both_k()))
-    return published.comparison_text(beside, written, tiny, own_records)
+    return published.comparison_text(beside, written, tiny)
 
 
 def no_run():
@@ -100,8 +100,6 @@ def test_without_a_complete_test_those_of_the_loss_of_the_text_are_printed():
     assert len(text.strip().splitlines()) == 6
 
 
-def test_tiny_runs_and_runs_of_another_processor_are_named():
-    assert "tiny runs" in comparison(tiny=True, own_records=True)
-    assert "another kind of processor" in comparison(own_records=True)
-    assert "another kind of processor" not in comparison(tiny=True, own_records=True)
-    assert "another kind of processor" not in comparison()
+def test_tiny_runs_are_named():
+    assert "tiny runs" in comparison(tiny=True)
+    assert "tiny runs" not in comparison()

@@ -13,12 +13,6 @@ COMPARED = {  # column → its format
     "frac_win": ".2f",
     "p_holm": ".1e",
 }
-OTHER_PROCESSOR = """
-Trained on another kind of processor than the records of the repository, these runs have other last
-bits, and training turns them into other digits: at k = 20 other seeds converge to the wrong
-trajectory, which moves means, shares and ratios of the linear gate.
-data/statistics_beside_published.csv has the same table for the records.
-"""
 CHECKS = ["same_winner", "same_significance", "mean_exp_inside", "mean_linear_inside"]
 
 
@@ -71,12 +65,10 @@ def agreement_sentence(loss: str, beside: pd.DataFrame) -> str:
     )
 
 
-def comparison_text(
-    beside: pd.DataFrame, as_written: pd.DataFrame, tiny: bool, own_records: bool
-) -> str:
+def comparison_text(beside: pd.DataFrame, as_written: pd.DataFrame, tiny: bool) -> str:
     """The published tests beside ours, as text: those that are complete, if none is, as written.
 
-    `tiny`: of a smoke test; `own_records`: trained here, not the repository's.
+    `tiny`: of a smoke test.
     """
     table = beside.dropna(subset="p_holm")
     loss = ""
@@ -90,7 +82,6 @@ def comparison_text(
     bound = table["p_holm_is_bound"].map({True: "<", False: ""})
     shown["p_holm (paper)"] = bound + shown["p_holm (paper)"]
     ours = "ours (of tiny runs, which mean nothing)" if tiny else "ours"
-    note = OTHER_PROCESSOR if own_records and not tiny else ""
     title = f"Paired tests of the two gates{loss}, {ours} beside the paper's:"
     rows = shown.to_string(index=False, float_format="{:g}".format)
-    return f"\n{title}\n{rows}\n{note}"
+    return f"\n{title}\n{rows}\n"
