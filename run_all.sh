@@ -20,7 +20,7 @@ usage: ./run_all.sh [verb] [options]
       --save                    write executed notebooks back to notebooks/
   status                    which outputs are older than what they were made from, and why
   sweep [--help]            train the runs that are not on record yet
-  audit [--help]            retrain a random sample of the records and compare
+  audit [--help]            retrain a random sample of the records and compare to the bit
   test [pytest options]     run all tests (at most 10 minutes)
   test --fast [options]     unit tests only: no notebook, browser, cluster or environment (at most 90 seconds)
   bench [--quick]           measure the engine against the plain oracle; writes data/benchmark.json

@@ -7,4 +7,3 @@ NOTEBOOKS = ROOT / "notebooks"
 PUBLISHED = ROOT / "data" / "published"  # the paper's own values
 RECORDS = ROOT / "data" / "records"
 RUNS_CSV = ROOT / "data" / "runs.csv"
-MACHINES = ROOT / "data" / "machines.json"  # kinds of machine and their fingerprints

@@ -27,8 +27,7 @@ UPDATES = {"adaptive": (6, 40), "fixed": (6, 40), "baseline": (3, 10)}  # of ora
 FIND_MISSING = """
 from pinnlib.runs.store import Store
 from pinnlib.runs.studies import STUDIES
-from pinnlib.runs.sweep import missing
-from pinnlib.runs.table import specs_of
+from pinnlib.runs.table import missing, specs_of
 missing(specs_of(*STUDIES), Store().load())
 """
 

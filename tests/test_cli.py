@@ -120,7 +120,7 @@ def test_an_error_names_the_option_and_what_is_allowed(line, why, capsys):
         "reproduce --save --only 03",
         "reproduce --output build/mine --only 03",
         "sweep --study main --study table --model adaptive --dry-run",
-        "audit --sample 2 --here",
+        "audit --sample 2 --model adaptive",
         "status",
     ],
 )

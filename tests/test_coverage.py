@@ -1,14 +1,13 @@
 """What notebook 02 shows of the records."""
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from pinnlib import RunSpec, train
+from pinnlib.registry import overrides
 from pinnlib.report import coverage
-from pinnlib.runs.record import record_of
+from pinnlib.runs.record import record_of, result_of
 from pinnlib.runs.table import specs_of
 
 SPECS = [
@@ -34,7 +33,7 @@ def one_of_main():
     spec = next(spec for spec in MAIN if spec.select(*CELL) == CELL)
     record = {
         "key": spec.key,
-        "spec": dataclasses.asdict(spec),
+        "spec": overrides(spec),
         "status": "diverged",
         "numerics": 1,
     }
@@ -75,7 +74,7 @@ def test_frequencies_are_those_of_the_records(records):
     table = coverage.learned_frequencies(SPECS, records)
     of_linear = table[table["gate"] == "linear"]
     assert list(table) == coverage.FREQUENCY
-    assert of_linear["learned"].tolist() == records[linear.key]["frequencies"]
+    assert of_linear["learned"].tolist() == result_of(records[linear.key]).frequencies.tolist()
     assert of_linear["start"].tolist() == linear.trunk.start.tolist()
 
 

@@ -15,8 +15,7 @@ import torch
 
 from pinnlib import GATES, MODELS, SYSTEMS, train
 from pinnlib.analysis.contrasts import lost
-from pinnlib.paths import MACHINES, ROOT
-from pinnlib.runs import provenance
+from pinnlib.paths import ROOT
 from pinnlib.runs.progress import TimeEstimate
 from pinnlib.runs.studies import STUDIES
 from pinnlib.runs.table import specs_of
@@ -31,11 +30,7 @@ def test_the_five_lines_print_what_the_readme_says():
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(code, {})
-    number = re.compile(r"-?\d+\.\d+")
-    assert number.sub("#", printed.getvalue()).split() == number.sub("#", shown).split()
-    first = json.loads(MACHINES.read_text())[0]  # the machine of the README
-    if first["fingerprint"] == provenance.fingerprint():
-        assert printed.getvalue() == shown
+    assert printed.getvalue() == shown
 
 
 def test_the_readme_opens_with_the_two_commands():

@@ -20,7 +20,7 @@ from pinnlib.runs.studies import STUDIES
 VERBS = {
     "reproduce": "Run all notebooks on the records: figures, tables, numbers, PDF.",
     "sweep": "Train the runs that are not on record yet; resumes when started again.",
-    "audit": "Retrain a random sample of the records and compare; fails on a mismatch.",
+    "audit": "Retrain a random sample of the records and compare to the bit; fails on a mismatch.",
     "status": "List outputs that are older than their inputs; fails if there are any.",
 }
 NUMBERS = sorted(path.name[:2] for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
@@ -119,8 +119,6 @@ def add_audit_options(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, metavar="S", help="which sample (default: 0)")
     text = "only these; may be repeated (default: all on record)"
     add("--model", action="append", metavar="MODEL", help=text)
-    text = "only records made on this kind of processor: they must agree to the bit"
-    add("--here", action="store_true", help=text)
     add_records_option(parser)
 
 

@@ -3,7 +3,6 @@
 import os
 import sys
 from argparse import Namespace
-from collections import Counter
 
 from pinnlib.bundle import pipeline
 from pinnlib.bundle.cli import MODELS
@@ -11,13 +10,12 @@ from pinnlib.bundle.committed import compare_with_committed
 from pinnlib.bundle.pdf import build_pdf
 from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
 from pinnlib.registry import UserError
-from pinnlib.runs.audit import VERDICTS, audit
+from pinnlib.runs.audit import audit
 from pinnlib.runs.progress import TimeEstimate
-from pinnlib.runs.provenance import fingerprint, kinds, machine
 from pinnlib.runs.store import Store
 from pinnlib.runs.studies import STUDIES
-from pinnlib.runs.sweep import missing, sweep
-from pinnlib.runs.table import export, mixed_versions, specs_of
+from pinnlib.runs.sweep import sweep
+from pinnlib.runs.table import export, missing, mixed_versions, specs_of
 
 
 def run(options: Namespace) -> int:
@@ -83,17 +81,9 @@ def train_missing(options: Namespace) -> int:
 
 def audit_records(options: Namespace) -> int:
     """Retrain some records and print the verdicts; 1 if one of them is a mismatch."""
-    table = audit(options.sample, options.model, options.seed, options.records, options.here)
-    records = Store(options.records).load().values()
-    origins = Counter(record["made"]["fingerprint"] for record in records)
-    for origin, count in origins.most_common():
-        kind = kinds().get(origin, "an unknown kind of machine")
-        print(f"{count} of {len(records)} records were made on {kind} ({origin})")
-    print(f"This machine is {machine()} ({fingerprint()}).")
+    table = audit(options.sample, options.model, options.seed, options.records)
     print(table.to_string(index=False))
     counts = table["verdict"].value_counts()
-    for verdict in counts.index:
-        print(f"{verdict}: {VERDICTS[verdict]}")
     totals = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     print(f"{len(table)} records retrained (recorded and retrained: rel_l2_u): {totals}")
     return int("MISMATCH" in counts)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from pinnlib.paths import RECORDS
 from pinnlib.runs.progress import TimeEstimate
-from pinnlib.runs.record import result_of, same_formulas
+from pinnlib.runs.record import history_of, result_of, same_formulas
 from pinnlib.runs.store import Store
 from pinnlib.spec import RunSpec
 from pinnlib.style.labels import METRIC_LABELS
@@ -79,5 +79,5 @@ class RunLibrary:
 
 
 def _result_without_parameters(spec, record):
-    history = pd.DataFrame(record["history"])
+    history = history_of(record)
     return Result(spec, record["status"], record["metrics"], history, None, record["seconds"])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pinnlib.runs.record import Records
+from pinnlib.runs.record import Records, history_of, result_of
 from pinnlib.runs.table import runs_of, specs_of
 from pinnlib.spec import RunSpec
 from pinnlib.style.figures import GATE_COLOURS, PURPLE, panels, styles
@@ -80,8 +80,7 @@ def training_histories(specs: Sequence[RunSpec], records: Records) -> pd.DataFra
     frames = []
     for spec, record in _ok_records(specs, records):
         identity = spec.select("model", "gate", "k", "seed")
-        history = pd.DataFrame(record["history"])
-        frames.append(history.assign(**identity))
+        frames.append(history_of(record).assign(**identity))
     return _concatenate(frames, HISTORY)
 
 
@@ -96,7 +95,9 @@ def learned_frequencies(specs: Sequence[RunSpec], records: Records) -> pd.DataFr
     """One row per frequency of every finished adaptive run: its start and its learned value."""
     frames = []
     for spec, record in _ok_records(specs, records):
-        learned = record["frequencies"]
+        if record["parameters"] is None:
+            continue
+        learned = result_of(record).frequencies
         if learned is None:
             continue
         columns = spec.select("gate", "k", "seed")

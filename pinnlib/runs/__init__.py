@@ -4,12 +4,12 @@
                 can list them without loading torch
     record      one finished run: what is stored of it, and the Result made from it again
     store       the append-only store of records
-    table       specifications of studies, and records as rows of a table
+    table       specifications of studies, those without a record, records as rows of a table
     sweep       train the runs that have no record yet
     executors   where batches are trained: in this process or on a Dask cluster
     progress    progress bars, and how long runs take at the pace of the records
-    provenance  version of the numerics, machine and commit behind a record
-    audit       retrain a sample of the records and compare
+    provenance  version of the numerics, processor and commit behind a record
+    audit       retrain a sample of the records and compare to the bit
     files       replace a file atomically
 
 This room imports the core only. Import from the modules by name: nothing is loaded here.

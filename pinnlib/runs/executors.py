@@ -44,7 +44,6 @@ GUARD = (
 
 Batch = list[RunSpec]
 Finished = Iterator[tuple[Batch, list[Record]]]
-Origin = dict[str, str]
 Reach = Callable[[Batch, float], None]
 ReportShare = Callable[[float], None]
 
@@ -66,17 +65,17 @@ class ShareReporter:
         self.report(self.done / self.total)
 
 
-def train_records(part: Batch, report: ReportShare, made: Origin) -> list[Record]:
+def train_records(part: Batch, report: ReportShare) -> list[Record]:
     """The records of a batch; if it raises, those of its runs trained one by one."""
     try:
         results = train_batch(part, advance=ShareReporter(part, report))
-        return [record_of(result, made) for result in results]
+        return [record_of(result, origin()) for result in results]
     except Exception as error:
         if len(part) == 1:
-            return [failure_of(part[0], error, made)]
+            return [failure_of(part[0], error, origin())]
     records = []
     for spec in part:
-        records += train_records([spec], lambda share: None, made)
+        records += train_records([spec], lambda share: None)
     return records
 
 
@@ -87,20 +86,16 @@ class InProcessExecutor:
 
     def run(self, parts: Iterable[Batch], reach: Reach) -> Finished:
         for part in parts:
-            records = train_records(part, partial(reach, part), origin())
+            records = train_records(part, partial(reach, part))
             reach(part, 1)
             yield part, records
 
 
 class DaskExecutor:
-    """Trains batches on the workers of a Dask client.
+    """Trains batches on the workers of a Dask client."""
 
-    `made` says where, for workers on this machine; None: the workers find out themselves.
-    """
-
-    def __init__(self, client: Client, made: Origin | None) -> None:
+    def __init__(self, client: Client) -> None:
         self.client = client
-        self.made = made
         self.waiting: dict[str, Batch] = {}  # by key of the Dask task
         self.processes = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
 
@@ -122,12 +117,12 @@ class DaskExecutor:
                     completed.add(self._submit([spec]))
             else:
                 reach(part, 1)
-                yield part, [failure_of(part[0], future.exception(), {"fingerprint": "unknown"})]
+                yield part, [failure_of(part[0], future.exception(), {})]
 
     def _submit(self, part: Batch) -> Future:
         key = f"train-{uuid.uuid4()}"
         self.waiting[key] = part
-        return self.client.submit(_train_on_worker, part, self.made, key=key, retries=1)
+        return self.client.submit(_train_on_worker, part, key=key, retries=1)
 
     def _on_progress(self, reach: Reach, event: tuple) -> None:
         task, share = event[1]
@@ -136,12 +131,10 @@ class DaskExecutor:
             reach(part, share)
 
 
-def _train_on_worker(part: Batch, made: Origin | None) -> list[Record]:
+def _train_on_worker(part: Batch) -> list[Record]:
     worker = get_worker()
     task = worker.get_current_task()
-    if made is None:
-        made = origin()
-    return train_records(part, lambda share: worker.log_event(PROGRESS, [task, share]), made)
+    return train_records(part, lambda share: worker.log_event(PROGRESS, [task, share]))
 
 
 Executor = InProcessExecutor | DaskExecutor
@@ -154,13 +147,8 @@ def open_executor(runs: int, workers: int, scheduler: str | None) -> Iterator[Ex
         yield InProcessExecutor()
         return
     with dask.config.set(DASK), contextlib.ExitStack() as stack:
-        if scheduler:
-            client = stack.enter_context(_connect(scheduler))
-            yield DaskExecutor(client, made=None)
-        else:
-            cluster = _start_local_cluster(min(workers, runs), stack)
-            client = stack.enter_context(_connect(cluster))
-            yield DaskExecutor(client, made=origin())
+        home = scheduler or _start_local_cluster(min(workers, runs), stack)
+        yield DaskExecutor(stack.enter_context(_connect(home)))
 
 
 def _connect(home: str | LocalCluster) -> Client:

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from tqdm.auto import tqdm as notebook_tqdm  # the notebook's bar in a Jupyter kernel
 
 from pinnlib.paths import RUNS_CSV
-from pinnlib.runs.record import Records
+from pinnlib.runs.record import Records, full_settings
 from pinnlib.spec import RunSpec
 from pinnlib.training import HEADLESS, Result, batches, train_batch
 
@@ -90,7 +90,9 @@ class TimeEstimate:
     """
 
     def __init__(self, records: Records) -> None:
-        rows = [record["spec"] | {"seconds": record.get("seconds")} for record in records.values()]
+        rows = []
+        for record in records.values():
+            rows.append(full_settings(record) | {"seconds": record.get("seconds")})
         self.known = _pace_by_model(pd.DataFrame(rows, columns=COLUMNS))
         with contextlib.suppress(OSError, ValueError):  # an optional, derived table
             self.known = _pace_by_model(pd.read_csv(RUNS_CSV, usecols=COLUMNS)) | self.known

@@ -1,5 +1,6 @@
 """What is stored of a finished run, and the Result that is made from it again."""
 
+import base64
 import dataclasses
 import hashlib
 import math
@@ -10,31 +11,60 @@ import numpy as np
 import pandas as pd
 import torch
 
+from pinnlib.registry import overrides
 from pinnlib.runs.provenance import NUMERICS
-from pinnlib.spec import RunSpec
+from pinnlib.spec import RunSpec, key_of
 from pinnlib.training import Result, start
 
 Record = dict[str, Any]  # one line of the store
 Records = dict[str, Record]  # by key
 DEFAULTS = dataclasses.asdict(RunSpec())
+NAMES = ("model", "gate", "loss", "system", "optimiser", "precision")  # settings that are names
 LARGEST_KEPT = 1000  # parameters: a spectral model's are kept, a network's only as a hash
+HISTORY_ROWS = 11  # the first update, then one row per tenth of the run
 
 
-def _hash(parameters: np.ndarray) -> str:
-    return hashlib.sha256(parameters.tobytes()).hexdigest()[:16]
+def _little_endian(precision: str) -> np.dtype:
+    return np.dtype(precision).newbyteorder("<")
 
 
-def _round(values: Iterable[float], digits: int) -> list[float | None]:
-    """Round to significant digits; NaN and infinity, which JSON lacks, become None."""
-    return [float(f"{v:.{digits}g}") if math.isfinite(v) else None for v in values]
+def _hash(parameters: bytes) -> str:
+    return hashlib.sha256(parameters).hexdigest()[:16]
 
 
-def is_valid_record(record: Record) -> bool:
-    """True if this version of the library knows the settings and the key belongs to them."""
-    try:
-        return RunSpec(**record["spec"]).key == record["key"]
-    except (KeyError, TypeError, ValueError):
-        return False
+def _round(values: Iterable[float]) -> list[float | None]:
+    """Round to four significant digits; NaN and infinity, which JSON lacks, become None."""
+    return [float(f"{v:.4g}") if math.isfinite(v) else None for v in values]
+
+
+def _thin(history: pd.DataFrame) -> dict[str, list]:
+    """The first row and those at, or next after, each tenth of a run; without the total loss."""
+    updates = history["update"].to_numpy()
+    tenths = np.linspace(0, updates[-1], HISTORY_ROWS)
+    rows = history.iloc[np.unique(np.searchsorted(updates, tenths))]
+    terms = rows.drop(columns=["update", "total"])
+    return {"update": rows["update"].tolist()} | {n: _round(terms[n]) for n in terms}
+
+
+class SettingsCheck:
+    """Tells whether this version of the library knows a record's settings and they give its key.
+
+    Every combination of NAMES is tried once with RunSpec.
+    """
+
+    def __init__(self) -> None:
+        self.known: set[tuple] = set()
+
+    def __call__(self, record: Record) -> bool:
+        try:
+            settings = record["spec"]
+            names = tuple(settings.get(name) for name in NAMES)
+            if names not in self.known:
+                RunSpec(**settings)
+                self.known.add(names)
+            return settings.keys() <= DEFAULTS.keys() and key_of(settings) == record["key"]
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return False
 
 
 def record_of(result: Result, origin: dict[str, str]) -> Record:
@@ -42,25 +72,18 @@ def record_of(result: Result, origin: dict[str, str]) -> Record:
     metrics: dict[str, float | None] = {}
     for name, value in result.metrics.items():
         metrics[name] = value if math.isfinite(value) else None
-    history: dict[str, list] = {}
-    for name, column in result.history.items():
-        history[name] = list(column) if name == "update" else _round(column, 5)
-    frequencies = parameters = None
-    if result.status == "ok":
-        if result.frequencies is not None:
-            frequencies = _round(result.frequencies, 7)
-        if len(result.parameters) <= LARGEST_KEPT:
-            parameters = [float(str(p)) for p in result.parameters]  # shortest exact decimals
+    raw = result.parameters.astype(_little_endian(result.spec.precision)).tobytes()
+    kept = result.status == "ok" and len(result.parameters) <= LARGEST_KEPT
     return {
         "key": result.spec.key,
         "numerics": NUMERICS,
         "status": result.status,
-        "spec": dataclasses.asdict(result.spec),
+        "spec": overrides(result.spec),
         "metrics": metrics,
-        "frequencies": frequencies,
-        "history": history,
-        "parameters": parameters,
-        "parameters_sha256": _hash(result.parameters),
+        "nodes": getattr(result, "nodes", None),
+        "history": _thin(result.history),
+        "parameters": base64.b64encode(raw).decode() if kept else None,
+        "parameters_sha256": _hash(raw),
         "seconds": round(result.seconds, 3),
         "made": origin,
     }
@@ -72,7 +95,7 @@ def failure_of(spec: RunSpec, error: BaseException, origin: dict[str, str]) -> R
         "key": spec.key,
         "numerics": NUMERICS,
         "status": "failed",
-        "spec": dataclasses.asdict(spec),
+        "spec": overrides(spec),
         "error": f"{type(error).__name__}: {error}",
         "made": origin,
     }
@@ -86,12 +109,23 @@ def result_of(record: Record) -> Result:
             f"train(RunSpec(**{record['spec']})) makes them again"
         )
     spec = RunSpec(**record["spec"])
-    parameters = np.array(record["parameters"], dtype=spec.precision)
-    if _hash(parameters) != record["parameters_sha256"]:
+    raw = base64.b64decode(record["parameters"])
+    if _hash(raw) != record["parameters_sha256"]:
         raise ValueError(f"record {record['key']}: its parameters do not match their checksum")
-    history = pd.DataFrame(record["history"])
+    parameters = np.frombuffer(raw, _little_endian(spec.precision)).astype(spec.precision)
+    history = history_of(record)
     status, metrics, seconds = record["status"], record["metrics"], record["seconds"]
-    return Result(spec, status, metrics, history, parameters, seconds)
+    nodes = {"nodes": record["nodes"]} if hasattr(Result, "nodes") else {}
+    return Result(spec, status, metrics, history, parameters, seconds, **nodes)
+
+
+def history_of(record: Record) -> pd.DataFrame:
+    """The history of a record, with the total loss."""
+    settings = full_settings(record)
+    history = pd.DataFrame(record["history"], dtype=float).astype({"update": int})
+    physics = settings["lambda_phys"] * history["physics"]
+    history.insert(1, "total", physics + settings["lambda_ic"] * history["velocity"])
+    return history
 
 
 def same_formulas(record: Record) -> bool:
@@ -112,5 +146,5 @@ def same_formulas(record: Record) -> bool:
 
 
 def full_settings(record: Record) -> dict[str, Any]:
-    """All settings of a run; a field that is newer than the record has its default."""
+    """All settings of a run; those that its record does not name have their defaults."""
     return DEFAULTS | record["spec"]

@@ -18,9 +18,10 @@ from typing import IO, NamedTuple
 from pinnlib.paths import RECORDS
 from pinnlib.registry import UserError
 from pinnlib.runs.files import replacing
-from pinnlib.runs.record import Record, Records, is_valid_record
+from pinnlib.runs.record import Record, Records, SettingsCheck, full_settings
 
 LINE = re.compile(r'\{"checksum": "([0-9a-f]{16})", (.*)\n', re.DOTALL)
+MOST_NAMED = 20  # lines that a message names
 
 
 class StoreError(UserError):
@@ -77,12 +78,13 @@ class Store:
         records: Records = {}
         damaged = []
         foreign = []
+        is_known = SettingsCheck()
         for path in self.files():
             for line in _read_lines(path):
                 record = decode(line.text)
                 if record is None:
                     damaged.append(line)
-                elif not is_valid_record(record):
+                elif not is_known(record):
                     foreign.append(line)
                 else:
                     _keep_better(records, record)
@@ -147,10 +149,11 @@ class Writer:
     def append(self, records: Iterable[Record]) -> None:
         """Write finished runs to disk, each whole or not at all."""
         for record in records:
-            spec = record["spec"]
-            name = "_".join(spec[field].partition("(")[0] for field in ("model", "gate", "loss"))
+            settings = full_settings(record)
+            names = [settings[field].partition("(")[0] for field in ("model", "gate", "loss")]
+            path = self.store.folder / f"{'_'.join(names)}.jsonl"
             with _as_store_error(self.store.folder):
-                self._append(self.store.folder / f"{name}.jsonl", encode(record).encode())
+                self._append(path, encode(record).encode())
             _keep_better(self.records, record)
 
     @staticmethod
@@ -176,8 +179,11 @@ def _keep_better(records: Records, record: Record) -> None:
         records[record["key"]] = record
 
 
-def _places(lines: Iterable[Line]) -> str:
-    return ", ".join(f"{line.path.name}:{line.number}" for line in lines)
+def _places(lines: Sequence[Line]) -> str:
+    places = [f"{line.path.name}:{line.number}" for line in lines[:MOST_NAMED]]
+    if len(lines) > MOST_NAMED:
+        places.append(f"{len(lines) - MOST_NAMED} more")
+    return ", ".join(places)
 
 
 def _to_disk(file: IO[str]) -> None:

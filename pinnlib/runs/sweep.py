@@ -13,6 +13,7 @@ from pinnlib.runs.progress import TimeEstimate, WorkBar, message_stream
 from pinnlib.runs.provenance import NUMERICS
 from pinnlib.runs.record import Record, Records, full_settings, same_formulas
 from pinnlib.runs.store import Store
+from pinnlib.runs.table import missing
 from pinnlib.spec import RunSpec
 from pinnlib.training import batches
 
@@ -45,21 +46,12 @@ class Report:
         for record in self.records.values():
             if record["status"] == status:
                 names = ("model", "gate", "k", "lambda_ic", "loss", "seed")
-                settings = " ".join(f"{name}={record['spec'][name]}" for name in names)
-                lines.append(f"  {record['key']}  {settings}  {record.get('error', '')}")
+                settings = full_settings(record)
+                identity = " ".join(f"{name}={settings[name]}" for name in names)
+                lines.append(f"  {record['key']}  {identity}  {record.get('error', '')}")
         if lines:
             lines.insert(0, f"{status}: {len(lines)}{note}")
         return lines
-
-
-def missing(specs: Iterable[RunSpec], records: Records, older: bool = False) -> list[RunSpec]:
-    """The specs never trained or failed; with `older`, also those made by older numerics."""
-    on_record = set()
-    for key, record in records.items():
-        outdated = older and record["numerics"] < NUMERICS
-        if record["status"] != "failed" and not outdated:
-            on_record.add(key)
-    return [spec for spec in dict.fromkeys(specs) if spec.key not in on_record]
 
 
 def sweep(

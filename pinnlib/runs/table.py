@@ -1,14 +1,13 @@
-"""Specifications of studies, and records as rows of a table."""
+"""Specifications of studies, those without a record, and records as rows of a table."""
 
-import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from pinnlib.paths import RECORDS, RUNS_CSV
-from pinnlib.registry import is_whole, validate
+from pinnlib.registry import is_whole, overrides, validate
 from pinnlib.runs.files import replacing
 from pinnlib.runs.provenance import NUMERICS
 from pinnlib.runs.record import Records, full_settings
@@ -41,6 +40,16 @@ def specs_of(*studies: str, seeds: int | None = None, steps: int | None = None) 
     return list(specs)
 
 
+def missing(specs: Iterable[RunSpec], records: Records, older: bool = False) -> list[RunSpec]:
+    """The specs never trained or failed; with `older`, also those made by older numerics."""
+    on_record = set()
+    for key, record in records.items():
+        outdated = older and record["numerics"] < NUMERICS
+        if record["status"] != "failed" and not outdated:
+            on_record.add(key)
+    return [spec for spec in dict.fromkeys(specs) if spec.key not in on_record]
+
+
 def runs_of(specs: Sequence[RunSpec], records: Records) -> pd.DataFrame:
     """The `runs_table` of the specs; a run without a record is a row with status "missing"."""
     by_key = "records by key, such as Store(folder).load() or sweep(…).records"
@@ -48,13 +57,13 @@ def runs_of(specs: Sequence[RunSpec], records: Records) -> pd.DataFrame:
     rows = {spec.key: records[spec.key] for spec in specs if spec.key in records}
     for spec in specs:
         if spec.key not in rows:
-            absent = {"key": spec.key, "spec": dataclasses.asdict(spec), "status": "missing"}
+            absent = {"key": spec.key, "spec": overrides(spec), "status": "missing"}
             rows[spec.key] = absent | {"numerics": None}
     return runs_table(rows)
 
 
 def runs_table(records: Records) -> pd.DataFrame:
-    """One row per record, in a fixed order: settings, status, metrics, seconds, numerics."""
+    """One row per record, in a fixed order: settings, status, metrics, nodes, seconds, numerics."""
     rows = []
     for record in records.values():
         row = {"key": record["key"]}
@@ -63,6 +72,7 @@ def runs_table(records: Records) -> pd.DataFrame:
         row["status"] = record["status"]
         for name, value in record.get("metrics", {}).items():
             row[name] = math.nan if value is None else value
+        row["nodes"] = record.get("nodes")
         row["seconds"] = record.get("seconds")
         row["numerics"] = record["numerics"]
         rows.append(row)
