@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -24,6 +25,11 @@ CHOICES = {"loss": LOSSES, "precision": PRECISIONS}
 LIMITS = {"k": "> 0", "lr": "> 0", "horizon": "> 0", "lambda_ic": ">= 0", "lambda_phys": ">= 0"}
 STIFFEST = 1e6  # the reference of a stiffer spring takes hours
 LEAST = {"seed": 0, "steps": 1, "points": 1}  # smallest values of the integers
+
+
+@cache
+def _with_stiffness(system: System, k: float) -> System:
+    return dataclasses.replace(system, k=k)
 
 
 def key_of(settings: dict[str, Any]) -> str:
@@ -124,7 +130,7 @@ class RunSpec:
 
     @property
     def system_object(self) -> System:
-        return dataclasses.replace(lookup("system", SYSTEMS, self.system), k=self.k)
+        return _with_stiffness(lookup("system", SYSTEMS, self.system), self.k)
 
     @property
     def optimiser_object(self) -> Optimiser:

@@ -206,6 +206,16 @@ def test_parameters_in_double_precision_come_back_to_the_bit():
     assert np.array_equal(again.parameters, result.parameters)
 
 
+def test_the_sign_of_a_nan_does_not_matter():
+    (result,) = pinnlib.train(FIRST)
+    hashes = set()
+    for nan in (np.nan, -np.nan):
+        parameters = np.full_like(result.parameters, nan)
+        diverged = dataclasses.replace(result, status="diverged", parameters=parameters)
+        hashes.add(record_of(diverged, {})["parameters_sha256"])
+    assert len(hashes) == 1
+
+
 def long_result(steps):
     """A run of default size whose numbers take as many characters as numbers of runs do."""
     (result,) = pinnlib.train(RunSpec(seed=19, k=100.0, gate="exp(alpha=0.5)", **TINY))

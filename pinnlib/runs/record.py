@@ -28,6 +28,12 @@ def _little_endian(precision: str) -> np.dtype:
     return np.dtype(precision).newbyteorder("<")
 
 
+def _bytes_of(parameters: np.ndarray, precision: str) -> bytes:
+    """Little-endian bytes, with one NaN: processors differ in the bits of theirs."""
+    parameters = np.where(np.isnan(parameters), np.nan, parameters)
+    return parameters.astype(_little_endian(precision)).tobytes()
+
+
 def _hash(parameters: bytes) -> str:
     return hashlib.sha256(parameters).hexdigest()[:16]
 
@@ -72,7 +78,7 @@ def record_of(result: Result, origin: dict[str, str]) -> Record:
     metrics: dict[str, float | None] = {}
     for name, value in result.metrics.items():
         metrics[name] = value if math.isfinite(value) else None
-    raw = result.parameters.astype(_little_endian(result.spec.precision)).tobytes()
+    raw = _bytes_of(result.parameters, result.spec.precision)
     kept = result.status == "ok" and len(result.parameters) <= LARGEST_KEPT
     return {
         "key": result.spec.key,
