@@ -130,7 +130,10 @@ def test_a_second_problem_joins_the_first(folder):
     motion.save_reference(other, folder)
     assert read_reference(other, folder).on_file
     assert read_reference(SHORT, folder).on_file
-    assert [*json.loads((folder / INDEX).read_text())] == [SHORT.file, other.file]
+    index = json.loads((folder / INDEX).read_text())
+    assert [*index] == [SHORT.file, other.file]
+    assert index[other.file]["problem"] == str(other)
+    assert index[other.file]["solver"] == "DOP853, rtol 1e-10, atol 1e-12, 2000 points"
 
 
 def test_a_damaged_file_is_named_with_its_repair(folder):
