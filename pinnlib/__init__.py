@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 _EXPORTS = {
     "gates": ["GATES", "Exponential", "Gate", "Jet", "Linear", "Rational", "Tanh"],
     "models": ["MLP", "MODELS", "AdaptiveFourier", "FixedFourier", "Trunk"],
-    "reference": ["reference_solution"],
+    "reference": ["Problem", "reference_solution"],
     "spec": ["RunSpec"],
     "systems": ["SYSTEMS", "SpringPendulum", "System"],
     "training": ["Result", "predict", "train"],

@@ -15,7 +15,7 @@ from pinnlib.gates import GATES, Gate, validate_gate
 from pinnlib.losses import LOSSES
 from pinnlib.models import MODELS, Ansatz, Trunk
 from pinnlib.optimisers import OPTIMISERS, Optimiser
-from pinnlib.reference import Reference, reference_solution
+from pinnlib.reference import Problem, Reference, reference_solution
 from pinnlib.registry import Registry, is_number, is_whole, lookup, overrides, set_numbers, validate
 from pinnlib.systems import SYSTEMS, System
 
@@ -146,10 +146,14 @@ class RunSpec:
         return key_of(overrides(self))
 
     @property
-    def reference(self) -> Reference:
-        """The reference solution of this run's problem (computed once per process)."""
+    def problem(self) -> Problem:
         position, velocity = self.initial_position, self.initial_velocity
-        return reference_solution(self.system_object, position, velocity, self.horizon)
+        return Problem(self.system_object, position, velocity, self.horizon)
+
+    @property
+    def reference(self) -> Reference:
+        """The reference solution of this run's problem (read once per process)."""
+        return reference_solution(self.problem)
 
     def ansatz(self, dtype: torch.dtype = torch.float64) -> Ansatz:
         """The ansatz of this run alone."""

@@ -1,6 +1,7 @@
 """The explorer without a browser: recorded and new runs, training, cancelling, custom gates."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 from pinnlib import GATES, MODELS, AdaptiveFourier, Gate, Jet, RunSpec, train
 from pinnlib.explorer.app import VIEW, Explorer
 from pinnlib.explorer.portrait import Picture, plot_portrait, plot_untrained
+from pinnlib.reference import NotOnFileWarning, reference_solution
 from pinnlib.report import identities
 from pinnlib.runs.record import record_of
 from pinnlib.runs.store import Store
@@ -51,6 +53,16 @@ def finish(view):
     if thread is not None:
         thread.join(60)
     assert not view.training
+
+
+def test_a_slider_warns_of_no_reference_that_is_not_on_file(folder):
+    reference_solution.cache_clear()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        view = Explorer(folder, k=25, **TINY)
+        reference = view.spec.reference
+    assert not reference.on_file
+    assert NotOnFileWarning not in [warning.category for warning in caught]
 
 
 def test_a_recorded_run_is_shown_at_once(folder):

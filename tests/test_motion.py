@@ -21,6 +21,7 @@ def test_spectrum_finds_the_frequency_and_its_share():
     assert share[omega > 15].sum() == approx(1 / 5, abs=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore::pinnlib.reference.NotOnFileWarning")
 def test_the_resonance_is_where_the_spring_beats_twice_as_fast_as_the_pendulum():
     k = motion.resonance(SpringPendulum())
     table = motion.small_motions({k: RunSpec(k=k), 20.0: SOFT})
@@ -36,7 +37,7 @@ def test_shares_of_power_beyond_a_frequency_by_hand():
     r = 5 + 2 * np.sin(4 * t) + 3 * np.sin(20 * t)
     theta = 0.1 * np.sin(3 * t)
     q = np.array([r, theta])
-    made = Reference(t, q, np.zeros_like(q), 0.0)
+    made = Reference(t, q, np.zeros_like(q), on_file=False)
     table = motion.motion_frequencies({20.0: SOFT}, {20.0: made}, 0.01, top=15)
     row = table.iloc[0]
     assert row["above_r"] == approx(9 / 13, abs=1e-3)

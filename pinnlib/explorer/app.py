@@ -6,6 +6,7 @@ import dataclasses
 import html
 import os
 import threading
+import warnings
 from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from pinnlib.gates import GATES
 from pinnlib.losses import LOSSES
 from pinnlib.models import MODELS
 from pinnlib.paths import RECORDS
+from pinnlib.reference import NotOnFileWarning
 from pinnlib.registry import is_number, lookup, real_fields, validate
 from pinnlib.spec import RunSpec
 from pinnlib.style.figures import SPARE_GATES, SPARE_MODELS
@@ -44,6 +46,8 @@ class Explorer:
     """
 
     def __init__(self, folder: str | Path = RECORDS, beside: str = NO_GATE, **settings: Any):
+        # A slider passes many problems that are not on file; a picture needs no last digits.
+        warnings.filterwarnings("ignore", category=NotOnFileWarning)
         has_records = any(Path(folder).glob("*.jsonl"))
         validate("folder", str(folder), has_records, "a folder with records of runs")
         if beside != NO_GATE:

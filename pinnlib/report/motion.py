@@ -1,15 +1,23 @@
 """The motion without a network (notebook 01): its frequencies and the accuracy of the reference.
 
-`specs` maps a stiffness k to a RunSpec, which knows its own reference solution.
+`specs` maps a stiffness k to a RunSpec, which knows its own reference solution. `save_reference`
+puts such a solution on file.
 """
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pinnlib.reference import RTOL, Reference, reference_solution
+from pinnlib.paths import REFERENCES
+from pinnlib.reference import INDEX, POINTS, RTOL, Problem, Reference, read_reference, solve
+from pinnlib.runs.files import replacing
+from pinnlib.runs.studies import STUDIES
 from pinnlib.spec import RunSpec
 from pinnlib.style.figures import (
     BLUE,
@@ -23,10 +31,11 @@ from pinnlib.style.figures import (
     shades,
 )
 from pinnlib.style.labels import path_axes
-from pinnlib.systems import SpringPendulum
+from pinnlib.systems import SpringPendulum, System
 
 Specs = Mapping[float, RunSpec]  # by stiffness k
 Solutions = Mapping[float, Reference]  # by stiffness k
+NEGLIGIBLE = 1e-9  # relative difference of two reference solutions that count as equal
 DOTTED = {"color": "black", "linestyle": ":", "linewidth": 0.9}
 
 
@@ -85,22 +94,13 @@ def trajectory_table(specs: Specs, every: int) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _solve(spec, horizon, **options):
-    return reference_solution(
-        spec.system_object,
-        spec.initial_position,
-        spec.initial_velocity,
-        horizon,
-        **options,
-    )
-
-
 def long_solutions(specs: Specs, horizon: float, step: float) -> dict[float, Reference]:
     """The motions to a longer horizon, sampled every `step`, at tolerances that suit a spectrum."""
     points = round(horizon / step) + 1
     solutions = {}
     for k, spec in specs.items():
-        solutions[k] = _solve(spec, horizon, points=points, rtol=1e-8, atol=1e-10)
+        problem = spec.problem._replace(horizon=horizon)
+        solutions[k] = solve(problem, points=points, rtol=1e-8)
     return solutions
 
 
@@ -136,6 +136,12 @@ def motion_frequencies(specs: Specs, longer: Solutions, step: float, top: float)
     return pd.DataFrame(rows)
 
 
+def energy_drift(system: System, solution: Reference) -> float:
+    """max |E(t) − E(0)| / max(1, |E(0)|)."""
+    energy = system.energy(solution.q, solution.v)
+    return np.abs(energy - energy[0]).max() / max(1, abs(energy[0]))
+
+
 def accuracy_table(specs: Specs, tolerances: Sequence[float]) -> pd.DataFrame:
     """Per k and relative tolerance: energy drift, and largest difference to the last solution.
 
@@ -145,14 +151,63 @@ def accuracy_table(specs: Specs, tolerances: Sequence[float]) -> pd.DataFrame:
     for k, spec in specs.items():
         solutions = {}
         for rtol in tolerances:
-            solutions[rtol] = _solve(spec, spec.horizon, rtol=rtol, atol=rtol / 100)
+            solutions[rtol] = solve(spec.problem, rtol=rtol)
         last = solutions[tolerances[-1]]
         for rtol, solution in solutions.items():
             differences = np.abs(solution.q - last.q)
             row = {"k": k, "rtol": rtol}
-            row["energy_drift"] = solution.energy_drift
+            row["energy_drift"] = energy_drift(spec.system_object, solution)
             row["difference"] = differences.max()
             rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def studied_problems() -> list[Problem]:
+    """The problems of all studies, each once."""
+    problems = {}
+    for study in STUDIES.values():
+        for settings in study.settings(steps=1, seeds=1):
+            problems[RunSpec(**settings).problem] = None
+    return list(problems)
+
+
+def save_reference(problem: Problem, folder: Path = REFERENCES) -> Reference:
+    """The solution as it is on file in `folder`; if there is none, it is computed and saved."""
+    on_file = read_reference(problem, folder)
+    if on_file is not None:
+        return on_file
+    solution = solve(problem)
+    data = io.BytesIO()
+    np.save(data, np.concatenate([solution.q, solution.v]))
+    entry = {
+        "problem": str(problem),
+        "solver": f"DOP853, rtol {RTOL:g}, atol {RTOL / 100:g}, {POINTS} points",
+        "sha256": hashlib.sha256(data.getvalue()).hexdigest(),
+    }
+    index = folder / INDEX
+    entries = json.loads(index.read_text()) if index.exists() else {}
+    entries[problem.file] = entry
+    with replacing(index) as temporary:
+        temporary.write_text(json.dumps(entries, indent=1) + "\n")
+    with replacing(folder / problem.file) as temporary:
+        temporary.write_bytes(data.getvalue())
+    return solution
+
+
+def keep_references(problems: Iterable[Problem], folder: Path) -> pd.DataFrame:
+    """Per problem: its file, and the relative difference of the file to a fresh solution.
+
+    The problems that are not on file yet are saved in `folder`.
+    """
+    rows = []
+    for problem in problems:
+        kept = read_reference(problem) or save_reference(problem, folder)
+        fresh = solve(problem)
+        differences = [
+            np.abs(new - old).max() / np.abs(old).max()
+            for new, old in ((fresh.q, kept.q), (fresh.v, kept.v))
+        ]
+        rows.append({"file": problem.file, "difference": max(differences)})
     return pd.DataFrame(rows)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from pinnlib.metrics import error_metrics
-from pinnlib.reference import reference_solution
+from pinnlib.reference import solve
 from pinnlib.runs.record import Record, Records, result_of
 from pinnlib.spec import RunSpec
 
@@ -20,12 +20,7 @@ def own_trajectory(spec: RunSpec, record: Record) -> dict[str, float]:
     names = list(system.components)
     velocities = state[[f"{name}_t" for name in names]]
     velocity = velocities.iloc[0].astype(float)
-    own = reference_solution(
-        system,
-        spec.initial_position,
-        tuple(velocity),
-        spec.horizon,
-    )
+    own = solve(spec.problem._replace(velocity=tuple(velocity)))
     errors = error_metrics(system, state[names].to_numpy().T, own.q)
     speed = np.linalg.norm(velocity)
     return {
