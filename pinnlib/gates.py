@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from pinnlib import ops
 from pinnlib.registry import Named, Registry, set_numbers, validate
 
 
@@ -44,7 +45,7 @@ class Exponential(_Positive):
     name = "exp"
 
     def jet(self, t: Tensor) -> Jet:
-        g = -torch.expm1(-self.alpha * t)
+        g = -ops.expm1(-self.alpha * t)
         slope = self.alpha * (1 - g)
         c = self.scale
         return Jet(c * g, c * slope, c * (-self.alpha * slope))
@@ -68,7 +69,7 @@ class Tanh(Gate):
     name = "tanh"
 
     def jet(self, t: Tensor) -> Jet:
-        g = torch.tanh(t)
+        g = ops.tanh(t)
         slope = 1 - g * g
         return Jet(g, slope, -2 * g * slope)
 

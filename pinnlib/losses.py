@@ -1,9 +1,18 @@
 """The physics term of the loss, (runs,), from mean squares of the residual, (runs, components)."""
 
-import torch
+import functools
+import operator
+from collections.abc import Sequence
+
 from torch import Tensor
 
+from pinnlib import ops
 from pinnlib.registry import Registry
+
+
+def total(terms: Sequence[Tensor]) -> Tensor:
+    """Their sum, in order; torch.sum has another order on each kind of machine."""
+    return functools.reduce(operator.add, terms)
 
 
 class Balanced:
@@ -16,19 +25,20 @@ class Balanced:
         self.scale: Tensor | None = None
 
     def __call__(self, mean_square: Tensor) -> Tensor:
-        rms = torch.sqrt(mean_square.detach() + self.epsilon)
+        rms = ops.sqrt(mean_square.detach() + self.epsilon)
         if self.scale is None:
             self.scale = rms
         else:
             self.scale = self.decay * self.scale + (1 - self.decay) * rms
-        return (mean_square / (self.scale + self.epsilon) ** 2).sum(dim=1)
+        scaled = mean_square / (self.scale + self.epsilon) ** 2
+        return total(scaled.unbind(1))
 
 
 class MeanSquare:
     """Mean of R² over points and components."""
 
     def __call__(self, mean_square: Tensor) -> Tensor:
-        return mean_square.mean(dim=1)
+        return total(mean_square.unbind(1)) / mean_square.shape[1]
 
 
 LOSSES: Registry = {"balanced": Balanced, "mse": MeanSquare}

@@ -1,34 +1,55 @@
 """Trunks ũ(t) and the gated ansatz around them; every function works on a batch of runs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from pinnlib import ops
 from pinnlib.gates import Gate, Jet
-from pinnlib.ops import FourierSeries, TanhNetwork
 from pinnlib.registry import Named, Registry, is_number, is_whole, validate
 from pinnlib.systems import System
 
 Blocks = dict[str, Tensor]  # parameters by name, each (runs, …)
 Shapes = dict[str, tuple[int, ...]]  # of one run
+Nodes = list[int]  # number of Chebyshev points, per run
+MOST_NODES = 4096
 
 
 def inverse_softplus(y: np.ndarray) -> np.ndarray:
     """x with log(1 + e^x) = y, for y > 0."""
-    return y + np.log(-np.expm1(-y))
+    return y + ops.log1p(-ops.exp(-y))
+
+
+def log_spaced(low: float, high: float, count: int) -> np.ndarray:
+    """`count` numbers in geometric progression, both ends included."""
+    share = np.arange(count) / max(count - 1, 1)
+    numbers = low * ops.exp(share * ops.log1p(high / low - 1))
+    if count > 1:
+        numbers[-1] = high
+    return numbers
+
+
+def standard_normal(count: int, generator: torch.Generator) -> Tensor:
+    """Normal numbers in float64, by Box and Muller; torch.randn differs between machines."""
+    uniform = torch.rand(math.ceil(count / 16), 2, 8, generator=generator, dtype=torch.float64)
+    radius = ops.sqrt(-2 * ops.log1p(-uniform[:, 0]))
+    sine, cosine = ops.sin_cos(2 * math.pi * uniform[:, 1])
+    return torch.stack([radius * cosine, radius * sine], dim=1).flatten()[:count]
 
 
 @dataclass(frozen=True)
 class Trunk(Named):
     """An unconstrained network t → (components,) whose parameters are one flat row per run."""
 
-    batch = 32  # largest number of runs per batch, chosen for speed
+    batch = 64  # largest number of runs per batch, chosen for speed
+    nodes: ClassVar[int | None] = None  # points at which training evaluates it, at first; None: all
 
     def shapes(self, components: int) -> Shapes:
         """Name → shape of every block of parameters, in their order in the row."""
@@ -46,15 +67,22 @@ class Trunk(Named):
         """Angular frequencies (runs, n) of a spectral trunk, else None."""
         return None
 
+    def series_jet(self, parameters: Blocks, t: Tensor, horizon: float, nodes: Nodes) -> Jet:
+        """The jet at t in [0, horizon], by series through the values at `nodes` points."""
+        raise NotImplementedError
+
+    def resolve(self, parameters: Blocks, horizon: float, nodes: Nodes, tolerance: float) -> Nodes:
+        """`nodes`, doubled for the runs whose series does not fall below the tolerance."""
+        raise NotImplementedError
+
     def size(self, components: int) -> int:
         """Number of trainable parameters."""
         return sum(math.prod(shape) for shape in self.shapes(components).values())
 
     def blocks(self, theta: Tensor, components: int) -> Blocks:
-        """Name → block (runs, …), cut from the rows theta (runs, ≥ size); the rest is padding."""
+        """Name → block (runs, …), cut from the rows theta (runs, size)."""
         shapes = self.shapes(components)
-        sizes = [math.prod(shape) for shape in shapes.values()]
-        *rows, _ = theta.split([*sizes, theta.shape[1] - sum(sizes)], dim=1)
+        rows = theta.split([math.prod(shape) for shape in shapes.values()], dim=1)
         blocks = zip(shapes.items(), rows, strict=True)
         return {name: row.view(-1, *shape) for (name, shape), row in blocks}
 
@@ -84,7 +112,7 @@ class Fourier(Trunk):
     @cached_property
     def start(self) -> np.ndarray:
         """The initial frequencies."""
-        return np.concatenate([np.geomspace(low, high, count) for low, high, count in self.bands])
+        return np.concatenate([log_spaced(*band) for band in self.bands])
 
     def shapes(self, components: int) -> Shapes:
         n = len(self.start)
@@ -94,22 +122,21 @@ class Fourier(Trunk):
         return shapes
 
     def initial(self, components: int, generator: torch.Generator) -> Blocks:
-        shape = (components, 2 * len(self.start))
         return {
-            "weight": 0.01 * torch.randn(shape, generator=generator, dtype=torch.float64),
+            "weight": 0.01 * standard_normal(components * 2 * len(self.start), generator),
             "bias": torch.zeros(components),
             "raw": torch.from_numpy(inverse_softplus(self.start)),
         }
 
     def frequencies(self, parameters: Blocks) -> Tensor:
         if self.trainable:
-            return torch.nn.functional.softplus(parameters["raw"])
+            return ops.softplus(parameters["raw"])
         weight = parameters["weight"]
         return torch.tensor(self.start, dtype=weight.dtype).expand(len(weight), -1)
 
     def jet(self, parameters: Blocks, t: Tensor) -> Jet:
         omega = self.frequencies(parameters)
-        return Jet(*FourierSeries.apply(parameters["weight"], parameters["bias"], omega, t))
+        return Jet(*ops.FourierSeries.apply(parameters["weight"], parameters["bias"], omega, t))
 
 
 @dataclass(frozen=True)
@@ -132,7 +159,8 @@ class MLP(Trunk):
     hidden: int = 128
     depth: int = 3
     name = "baseline"
-    batch = 2  # its matrix products keep a core busy; two runs share the rest of the work
+    batch = 8
+    nodes = 256
 
     def __post_init__(self) -> None:
         for field in ("hidden", "depth"):
@@ -153,12 +181,52 @@ class MLP(Trunk):
         for name, shape in self.shapes(components).items():
             if name.startswith("weight"):
                 bound = 1 / math.sqrt(shape[1])  # also for the bias that follows
-            block = torch.empty(shape, dtype=torch.float32)
-            blocks[name] = block.uniform_(-bound, bound, generator=generator)
+            uniform = torch.rand(shape, generator=generator, dtype=torch.float32)
+            blocks[name] = uniform * (2 * bound) - bound
         return blocks
 
     def jet(self, parameters: Blocks, t: Tensor) -> Jet:
-        return Jet(*TanhNetwork.apply(t, *parameters.values()))
+        return _stack_jets(
+            [
+                ops.TanhNetwork.apply(own, *layers)
+                for own, *layers in _per_run(t, *parameters.values())
+            ]
+        )
+
+    def series_jet(self, parameters: Blocks, t: Tensor, horizon: float, nodes: Nodes) -> Jet:
+        x = t.double() * (2 / horizon) - 1
+        jets = []
+        for n, (own, *layers) in zip(nodes, _per_run(x, *parameters.values()), strict=True):
+            times = (ops.chebyshev_points(n) + 1) * (horizon / 2)
+            at_nodes = ops.TanhNetwork.apply(times.to(t.dtype), *layers)
+            jets.append(ops.ChebyshevSeries.apply(own, *at_nodes))
+        return _stack_jets(jets)
+
+    def resolve(self, parameters: Blocks, horizon: float, nodes: Nodes, tolerance: float) -> Nodes:
+        enough = []
+        for n, layers in zip(nodes, _per_run(*parameters.values()), strict=True):
+            while n < MOST_NODES and self._tail(layers, horizon, n) > tolerance:
+                n *= 2
+            enough.append(n)
+        return enough
+
+    @staticmethod
+    def _tail(layers: Sequence[Tensor], horizon: float, n: int) -> float:
+        """The largest of the last eighth of the coefficients, relative to the largest of all."""
+        times = (ops.chebyshev_points(n) + 1) * (horizon / 2)
+        jet = ops.TanhNetwork.apply(times, *(layer.detach().double() for layer in layers))
+        coefficients = ops.chebyshev_coefficients(np.concatenate([order.numpy() for order in jet]))
+        size = np.abs(coefficients)
+        return (size[:, -n // 8 :].max(axis=1) / size.max(axis=1)).max()
+
+
+def _per_run(*blocks: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """The rows of the blocks, run by run."""
+    return zip(*(block.unbind(0) for block in blocks), strict=True)
+
+
+def _stack_jets(jets: Sequence[Sequence[Tensor]]) -> Jet:
+    return Jet(*(torch.stack(order) for order in zip(*jets, strict=True)))
 
 
 MODELS: Registry = {kind.name: kind for kind in (MLP, FixedFourier, AdaptiveFourier)}
@@ -173,24 +241,11 @@ def to_latent(system: System, q: Sequence[np.ndarray] | np.ndarray) -> np.ndarra
     return latent
 
 
-# Autograd sums gradients in the reverse order of the operations below: reordering them changes the
-# last bits of a training.
-
-
 def product(a: Jet, b: Jet) -> Jet:
     """(ab)' = a'b + ab',  (ab)'' = a''b + 2a'b' + ab''."""
     value = a.value * b.value
-    first = torch.addcmul(a.value * b.first, a.first, b.value)
-    second = torch.addcmul(a.value * b.second, a.first, b.first, value=2)
-    return Jet(value, first, torch.addcmul(second, a.second, b.value))
-
-
-def softplus(a: Jet) -> Jet:
-    """y = log(1 + e^a):  y' = σ a',  y'' = σ a'' + σ(1 − σ) a'²."""
-    sigma = torch.sigmoid(a.value)
-    first = sigma * a.first
-    value = torch.nn.functional.softplus(a.value)
-    second = sigma * a.second + first * (a.first - first)
+    first = a.first * b.value + a.value * b.first
+    second = a.second * b.value + 2 * a.first * b.first + a.value * b.second
     return Jet(value, first, second)
 
 
@@ -215,43 +270,52 @@ class Ansatz:
         self.system = system
         start = to_latent(system, np.transpose(positions)).T
         self.start = torch.tensor(start, dtype=dtype)[:, :, None]  # (runs, components, 1)
-        self.drift = None if velocities is None else self._drift(velocities).to(dtype)
+        self.holds_velocity = velocities is not None
+        self.drift = torch.zeros_like(self.start)
+        if velocities is not None:
+            self.drift = self._drift(velocities).to(dtype)
 
     def _drift(self, velocities: Sequence[Sequence[float]]) -> Tensor:
         """Latent velocity at the start over g'(0): dr/dρ is σ(ρ₀)."""
         slope = self.gate.jet(torch.zeros(1, dtype=torch.float64)).first
         positive = torch.tensor(self.system.positive)[:, None]
         velocity = torch.tensor(velocities, dtype=torch.float64)[:, :, None]
-        latent = torch.where(positive, velocity / torch.sigmoid(self.start.double()), velocity)
+        latent = torch.where(positive, velocity / ops.sigmoid(self.start.double()), velocity)
         return latent / slope
 
     def frame(self, t: Tensor) -> tuple[Jet, Jet]:
-        """(factor of ũ, term added to it), jets that broadcast over (runs, components, points)."""
-        gate = Jet(*(order[:, None, :] for order in self.gate.jet(t)))
-        if self.drift is None:
-            zero = torch.zeros_like(self.start)
-            return gate, Jet(self.start, zero, zero)
-        value = self.start + self.drift * gate.value
-        return product(gate, gate), Jet(value, self.drift * gate.first, self.drift * gate.second)
+        """(factor of ũ, gate), jets (runs, points); û is u0 + drift·gate + factor·ũ."""
+        gate = self.gate.jet(t)
+        return (product(gate, gate) if self.holds_velocity else gate), gate
+
+    def trunk_jet(self, theta: Tensor, t: Tensor) -> Jet:
+        """The jet of ũ, each (runs, components, points)."""
+        return self.trunk.jet(self.blocks(theta), t)
+
+    def blocks(self, theta: Tensor) -> Blocks:
+        """The parameters of the trunk by name."""
+        return self.trunk.blocks(theta, len(self.system.components))
 
     def latent(self, theta: Tensor, t: Tensor) -> Jet:
         """(ρ̂, θ̂) and derivatives, each (runs, components, points)."""
-        blocks = self.trunk.blocks(theta, len(self.system.components))
-        factor, added = self.frame(t)
-        gated = product(factor, self.trunk.jet(blocks, t))
-        if self.drift is None:  # `added` is constant
-            return gated._replace(value=gated.value + added.value)
-        return Jet(*(own + more for own, more in zip(gated, added, strict=True)))
+        free = self.trunk_jet(theta, t)
+        components = self._wrap(free, t, [False] * len(self.system.components))
+        return Jet(*(torch.stack(order, dim=1) for order in zip(*components, strict=True)))
 
     def jets(self, theta: Tensor, t: Tensor) -> list[Jet]:
         """One Jet of (runs, points) per component of the state."""
-        orders = [order.unbind(1) for order in self.latent(theta, t)]
-        components = [Jet(*component) for component in zip(*orders, strict=True)]
-        for c, positive in enumerate(self.system.positive):
-            if positive:
-                y = softplus(components[c])
-                components[c] = y._replace(value=y.value + self.system.floor)
-        return components
+        return self.jets_around(self.trunk_jet(theta, t), t)
+
+    def jets_around(self, free: Jet, t: Tensor) -> list[Jet]:
+        """The same from the jet of ũ."""
+        return self._wrap(free, t, self.system.positive)
+
+    def _wrap(self, free: Jet, t: Tensor, positive: Sequence[bool]) -> list[Jet]:
+        rows = len(free.value)  # one start for many rows of parameters is allowed
+        start, drift = self.start[:, :, 0].expand(rows, -1), self.drift[:, :, 0].expand(rows, -1)
+        constants = (start, drift, positive, self.system.floor)
+        orders = ops.AnsatzJet.apply(self.frame(t), *constants, *free)
+        return [Jet(*orders[i : i + 3]) for i in range(0, len(orders), 3)]
 
     def residual(self, jets: Sequence[Jet]) -> tuple[Tensor, ...]:
         """R, one (runs, points) per component."""

@@ -1,14 +1,21 @@
-"""Compiled loops: Fourier series and tanh networks, their time derivatives and gradients."""
+"""Operations for torch tensors, with derivatives, whose bits are the same on every machine.
+
+Gates and systems are written with these functions and with + − × ÷ of torch, which are portable
+too. Other functions of torch work as well; the bits of a run are then those of torch on the machine
+at hand. The elementary functions also take numbers and NumPy arrays.
+"""
 
 import ctypes
-import math
 import sys
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
+
+from pinnlib.compiled import loops
 
 torch.set_num_threads(1)  # one thread per process: runs, not operations, are done in parallel
 if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
@@ -17,188 +24,87 @@ if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
     ctypes.CDLL(None).mallopt(-3, 1 << 25)
     ctypes.CDLL(None).mallopt(-1, 1 << 30)
 
-BLOCK = 512  # points at a time: what a block touches stays in the first-level cache
-FASTMATH = {"contract", "reassoc", "nsz"}
-compiled: Any = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH)
+
+def arrays(tensors: Any) -> tuple[np.ndarray, ...]:
+    """The contiguous NumPy arrays of some tensors."""
+    return tuple(tensor.contiguous().numpy() for tensor in tensors)
 
 
-def _circle(dtype: type, terms: int) -> list[tuple]:
-    """Polynomials in y² for sin(πy)/y and cos(πy) on |y| ≤ 1/2, highest power first."""
-    polynomials = []
-    for f in (lambda s: np.sinc(np.sqrt(s)) * math.pi, lambda s: np.cos(math.pi * np.sqrt(s))):
-        fit = np.polynomial.Chebyshev.interpolate(f, terms - 1, domain=[0, 0.25])
-        coefficients = fit.convert(kind=np.polynomial.Polynomial).coef
-        polynomials.append(tuple(map(dtype, coefficients[::-1])))
-    return polynomials
+def _elementary(function: Any, derivative: Callable[[Tensor, Tensor], Tensor]) -> Any:
+    """`function` for tensors and arrays; `derivative` is given x and y = function(x)."""
+
+    class Elementary(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            y = torch.from_numpy(np.asarray(_quietly(function, x.numpy())))
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, bar: Tensor) -> Tensor:
+            return bar * derivative(*ctx.saved_tensors)
+
+    def apply(x: Any) -> Any:
+        return Elementary.apply(x) if isinstance(x, Tensor) else _quietly(function, x)
+
+    apply.__name__ = apply.__qualname__ = function.__name__
+    return apply
 
 
-@numba.njit(inline="always")  # not a closure: Numba's cache on disk would never be hit
-def _sincos(turns, times, sine, cosine, one, two, s, c):
-    for j in range(times.size):
-        y = turns * times[j]
-        y = y - np.rint(y)
-        square = y * y
-        p, q = sine[0], cosine[0]
-        for i in range(1, len(sine)):
-            p = p * square + sine[i]
-            q = q * square + cosine[i]
-        p = p * y
-        s[j], c[j] = two * p * q, one - two * p * p  # double angle
+def _quietly(function: Any, x: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return function(x)
 
 
-def _fourier_forward(dtype: type, terms: int) -> Any:
-    """u = bias + Σ p, u' = Σ ωh and u'' = −Σ ω²p with p = a sin + b cos and h = a cos − b sin."""
-    sine, cosine = _circle(dtype, terms)
-    turn, zero, one, two = dtype(0.5 / math.pi), dtype(0), dtype(1), dtype(2)
-
-    @compiled
-    def forward(weight, bias, omega, t, value, first, second):
-        (runs, components, _), n = weight.shape, omega.shape[1]
-        s, c = np.empty(BLOCK, dtype), np.empty(BLOCK, dtype)
-        first[:] = zero
-        second[:] = zero
-        for run in range(runs):
-            for k in range(components):
-                value[run, k] = bias[run, k]
-            for start in range(0, t.shape[1], BLOCK):
-                times = t[run, start : start + BLOCK]
-                for i in range(n):
-                    w = omega[run, i]
-                    _sincos(w * turn, times, sine, cosine, one, two, s, c)
-                    for k in range(components):
-                        a, b = weight[run, k, i], weight[run, k, n + i]
-                        wa, wb, wwa, wwb = w * a, w * b, w * w * a, w * w * b
-                        u0 = value[run, k, start:]
-                        u1 = first[run, k, start:]
-                        u2 = second[run, k, start:]
-                        for j in range(times.size):
-                            u0[j] += a * s[j] + b * c[j]
-                            u1[j] += wa * c[j] - wb * s[j]
-                            u2[j] -= wwa * s[j] + wwb * c[j]
-
-    return forward
+exp = _elementary(loops.exp, lambda x, y: y)
+expm1 = _elementary(loops.expm1, lambda x, y: y + 1)
+log1p = _elementary(loops.log1p, lambda x, y: 1 / (1 + x))
+tanh = _elementary(loops.tanh, lambda x, y: 1 - y * y)
+sigmoid = _elementary(loops.sigmoid, lambda x, y: y * (1 - y))
+softplus = _elementary(loops.softplus, lambda x, y: sigmoid(x))
+sin = _elementary(loops.sin, lambda x, y: cos(x))
+cos = _elementary(loops.cos, lambda x, y: -sin(x))
+sqrt = _elementary(np.sqrt, lambda x, y: 0.5 / y)  # torch.sqrt is not correctly rounded
 
 
-def _fourier_backward(dtype: type, terms: int) -> Any:
-    """The gradients of a, b and ω."""
-    sine, cosine = _circle(dtype, terms)
-    turn, zero, one, two = dtype(0.5 / math.pi), dtype(0), dtype(1), dtype(2)
+class _SinCos(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> tuple[Tensor, Tensor]:
+        x = x.contiguous()
+        sine, cosine = torch.empty_like(x), torch.empty_like(x)
+        loops.sin_cos(*(array.reshape(-1) for array in arrays((x, sine, cosine))))
+        ctx.save_for_backward(sine, cosine)
+        return sine, cosine
 
-    @compiled
-    def backward(weight, omega, t, bar0, bar1, bar2, bar_weight, bar_omega):
-        (runs, components, _), n = weight.shape, omega.shape[1]
-        s, c = np.empty(BLOCK, dtype), np.empty(BLOCK, dtype)
-        bar_weight[:] = zero
-        bar_omega[:] = zero
-        for run in range(runs):
-            for start in range(0, t.shape[1], BLOCK):
-                times = t[run, start : start + BLOCK]
-                for i in range(n):
-                    w = omega[run, i]
-                    ww = w * w
-                    _sincos(w * turn, times, sine, cosine, one, two, s, c)
-                    for k in range(components):
-                        a, b = weight[run, k, i], weight[run, k, n + i]
-                        g0 = bar0[run, k, start:]
-                        g1 = bar1[run, k, start:]
-                        g2 = bar2[run, k, start:]
-                        sum_a = sum_b = sum_w = zero
-                        for j in range(times.size):
-                            p, h = a * s[j] + b * c[j], a * c[j] - b * s[j]
-                            bar_p, bar_h = g0[j] - ww * g2[j], w * g1[j]
-                            sum_a += bar_p * s[j] + bar_h * c[j]
-                            sum_b += bar_p * c[j] - bar_h * s[j]
-                            phase = times[j] * (bar_p * h - bar_h * p)
-                            sum_w += phase + g1[j] * h - two * w * g2[j] * p
-                        bar_weight[run, k, i] += sum_a
-                        bar_weight[run, k, n + i] += sum_b
-                        bar_omega[run, i] += sum_w
-
-    return backward
+    @staticmethod
+    def backward(ctx: Any, bar_sine: Tensor, bar_cosine: Tensor) -> Tensor:
+        sine, cosine = ctx.saved_tensors
+        return bar_sine * cosine - bar_cosine * sine
 
 
-def _tanh(dtype: type) -> tuple[Any, Any]:
-    """(forward, backward) of y = tanh a, y' = d a', y'' = d (a'' − 2 y a'²) with d = 1 − y².
-
-    Every loop has one store: with more, LLVM does not vectorise, for fear of overlap.
-    """
-    one, two, four = dtype(1), dtype(2), dtype(4)
-
-    @compiled
-    def forward(y_all, a1_all, a2_all, h1_all, h2_all):  # y comes as σ(2a) and leaves as tanh a
-        for start in range(0, y_all.size, BLOCK):
-            block = slice(start, start + BLOCK)
-            y, a1, a2 = y_all[block], a1_all[block], a2_all[block]
-            h1, h2 = h1_all[block], h2_all[block]
-            for i in range(y.size):
-                y[i] = two * y[i] - one
-            for i in range(y.size):
-                h1[i] = (one - y[i] * y[i]) * a1[i]
-            for i in range(y.size):
-                h2[i] = (one - y[i] * y[i]) * (a2[i] - two * y[i] * a1[i] * a1[i])
-
-    @compiled
-    def backward(y_all, a1_all, a2_all, bar0_all, bar1_all, bar2_all):  # overwrites the bars
-        for start in range(0, y_all.size, BLOCK):
-            block = slice(start, start + BLOCK)
-            y, a1, a2 = y_all[block], a1_all[block], a2_all[block]
-            bar0, bar1, bar2 = bar0_all[block], bar1_all[block], bar2_all[block]
-            for i in range(y.size):
-                d = one - y[i] * y[i]
-                through_d = bar1[i] * a1[i] + bar2[i] * (a2[i] - two * y[i] * a1[i] * a1[i])
-                bar0[i] = d * (bar0[i] - two * (y[i] * through_d + bar2[i] * d * a1[i] * a1[i]))
-            for i in range(y.size):
-                bar1[i] = (one - y[i] * y[i]) * (bar1[i] - four * bar2[i] * y[i] * a1[i])
-            for i in range(y.size):
-                bar2[i] = (one - y[i] * y[i]) * bar2[i]
-
-    return forward, backward
+def sin_cos(x: Any) -> tuple[Any, Any]:
+    """(sin x, cos x), in half the time of both."""
+    return _SinCos.apply(x) if isinstance(x, Tensor) else (sin(x), cos(x))
 
 
-def _first_tanh(dtype: type) -> tuple[Any, Any]:
-    """The same for the first layer, a = wt + b; points in the outer loop, units in the inner."""
-    zero, one, two, four = dtype(0), dtype(1), dtype(2), dtype(4)
+class _MeanSquare(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, points: int) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.points = points
+        return torch.from_numpy(loops.sum_of_squares(x.contiguous().numpy(), points)) / points
 
-    @compiled
-    def forward(y, w, h1, h2):
-        for j in range(y.shape[0]):
-            row, row1, row2 = y[j], h1[j], h2[j]
-            for i in range(w.size):
-                row[i] = two * row[i] - one
-            for i in range(w.size):
-                row1[i] = (one - row[i] * row[i]) * w[i]
-            for i in range(w.size):
-                row2[i] = -two * row[i] * w[i] * row1[i]
-
-    @compiled
-    def backward(y, w, t, bar0, bar1, bar2, bar_w, bar_b):
-        bar_w[:] = zero
-        bar_b[:] = zero
-        for j in range(y.shape[0]):
-            row, b0, b1, b2 = y[j], bar0[j], bar1[j], bar2[j]
-            for i in range(w.size):  # ∂/∂a of all three streams, into bar0
-                d, yw = one - row[i] * row[i], row[i] * w[i]
-                through_b2 = two * b2[i] * w[i] * (two * row[i] * yw - d * w[i])
-                b0[i] = d * (b0[i] - two * b1[i] * yw + through_b2)
-            for i in range(w.size):
-                bar_b[i] += b0[i]
-            for i in range(w.size):
-                d = one - row[i] * row[i]
-                bar_w[i] += t[j] * b0[i] + d * (b1[i] - four * b2[i] * row[i] * w[i])
-
-    return forward, backward
+    @staticmethod
+    def backward(ctx: Any, bar: Tensor) -> tuple[Tensor, None]:
+        (x,) = ctx.saved_tensors
+        gradient = x * (bar * 2 / ctx.points)[:, None]
+        gradient[:, ctx.points :] = 0
+        return gradient, None
 
 
-DTYPES = {torch.float32: np.float32, torch.float64: np.float64}
-TERMS = {torch.float32: 6, torch.float64: 11}  # of the polynomials for sine and cosine
-FOURIER_FORWARD = {kind: _fourier_forward(dtype, TERMS[kind]) for kind, dtype in DTYPES.items()}
-FOURIER_BACKWARD = {kind: _fourier_backward(dtype, TERMS[kind]) for kind, dtype in DTYPES.items()}
-TANH = {kind: _tanh(dtype) for kind, dtype in DTYPES.items()}
-FIRST_TANH = {kind: _first_tanh(dtype) for kind, dtype in DTYPES.items()}
-
-
-def _call(function: Any, *tensors: Tensor) -> None:
-    function(*(tensor.numpy() for tensor in tensors))
+def mean_square(x: Tensor, points: int) -> Tensor:
+    """The mean of x² over the first points of every row; x (runs, points) → (runs,)."""
+    return _MeanSquare.apply(x, points)
 
 
 class FourierSeries(torch.autograd.Function):
@@ -209,74 +115,138 @@ class FourierSeries(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, weight: Tensor, bias: Tensor, omega: Tensor, t: Tensor) -> tuple:
-        weight, bias, omega, t = (x.contiguous() for x in (weight, bias, omega, t))
-        ctx.save_for_backward(weight, omega, t)
-        out = [t.new_empty(*bias.shape, t.shape[1]) for _ in range(3)]
-        _call(FOURIER_FORWARD[t.dtype], weight, bias, omega, t, *out)
-        return tuple(out)
+        ctx.arrays = arrays((weight, omega, t))
+        weights, frequencies, times = ctx.arrays
+        jet = tuple(t.new_empty(*bias.shape, t.shape[1]) for _ in range(3))
+        circle = loops.CIRCLE[times.dtype]
+        biases = bias.contiguous().numpy()
+        loops.fourier_forward(weights, biases, frequencies, times, circle, arrays(jet))
+        return jet
 
     @staticmethod
     def backward(ctx: Any, *bars: Tensor) -> tuple:
-        weight, omega, t = ctx.saved_tensors
-        bars = tuple(bar.contiguous() for bar in bars)
-        bar_weight = torch.empty_like(weight)
-        bar_omega = torch.empty_like(omega)
-        _call(FOURIER_BACKWARD[t.dtype], weight, omega, t, *bars, bar_weight, bar_omega)
-        return bar_weight, bars[0].sum(dim=2), bar_omega, None
+        weight, omega, t = ctx.arrays
+        bar_weight, bar_omega = np.empty_like(weight), np.zeros_like(omega)
+        bar_jet = arrays(bars)
+        circle, trainable = loops.CIRCLE[t.dtype], ctx.needs_input_grad[2]
+        inputs = (weight, omega, t, circle, trainable, bar_jet)
+        loops.fourier_backward(*inputs, bar_weight, bar_omega)
+        bar_bias = loops.sum_rows(bar_jet[0].reshape(-1, t.shape[1])).reshape(weight.shape[:2])
+        gradients = map(torch.from_numpy, (bar_weight, bar_bias, bar_omega))
+        return *gradients, None
 
 
 class TanhNetwork(torch.autograd.Function):
-    """(u, u', u''), each (runs, components, points), of a tanh network of t (runs, points).
+    """(u, u', u''), each (components, points), of a tanh network of t (points,).
 
-    `layers` are weight (runs, outputs, inputs), bias (runs, outputs), weight, bias, …
+    `layers` are weight (outputs, inputs), bias (outputs,), weight, bias, …
     """
 
     @staticmethod
     def forward(ctx: Any, t: Tensor, *layers: Tensor) -> tuple:
-        weights, biases = layers[0::2], layers[1::2]
-        tanh, first_tanh = TANH[t.dtype][0], FIRST_TANH[t.dtype][0]
-        out = t.new_empty(3, t.shape[0], weights[-1].shape[1], t.shape[1])
-        ctx.save_for_backward(t, *weights)
-        # Per run and hidden layer, the jets before and after tanh, each (3, points, hidden).
-        ctx.jets = []
-        for run in range(t.shape[0]):
-            slope = weights[0][run, :, 0].contiguous()
-            a: Any = None
-            h = t.new_empty(3, t.shape[1], len(slope))
-            torch.addcmul(2 * biases[0][run], t[run, :, None], slope, value=2, out=h[0])
-            torch.sigmoid(h[0], out=h[0])
-            _call(first_tanh, h[0], slope, h[1], h[2])
-            for weight, bias in zip(weights[1:], biases[1:], strict=True):
-                ctx.jets.append((a, h))
-                a = torch.mm(h.view(-1, h.shape[2]), weight[run].T).view(3, t.shape[1], -1)
-                if weight is not weights[-1]:
-                    h = torch.empty_like(a)
-                    torch.add(2 * bias[run], a[0], alpha=2, out=h[0])
-                    torch.sigmoid(h[0], out=h[0])
-                    _call(tanh, *(x.view(-1) for x in (h[0], a[1], a[2], h[1], h[2])))
-            a[0] += biases[-1][run]
-            out[:, run] = a.transpose(1, 2)
-        return tuple(out)
+        weights, biases = arrays(layers[0::2]), arrays(layers[1::2])
+        points = len(t)
+        h = np.zeros((3, points, 1), t.numpy().dtype)  # the jet of t itself
+        h[0, :, 0] = t
+        h[1] = 1
+        ctx.weights = weights
+        ctx.jets = []  # per layer: the jets of its input h and of its output a without bias
+        for weight, bias in zip(weights, biases, strict=True):
+            a = loops.product(h.reshape(-1, h.shape[2]), weight.T).reshape(3, points, -1)
+            ctx.jets.append((h, a))
+            h = np.empty_like(a)
+            if weight is not weights[-1]:
+                loops.tanh_forward(a, bias, h)
+        a[0] += biases[-1]
+        return tuple(torch.from_numpy(order.T.copy()) for order in a)
 
     @staticmethod
     def backward(ctx: Any, *bars: Tensor) -> tuple:
-        t, *weights = ctx.saved_tensors
-        tanh, first_tanh = TANH[t.dtype][1], FIRST_TANH[t.dtype][1]
-        bar_weights = [torch.empty_like(weight) for weight in weights]
-        bar_biases = [torch.empty_like(weight[:, :, 0]) for weight in weights]
-        jets = reversed(ctx.jets)
-        for run in reversed(range(t.shape[0])):
-            bar = torch.stack([bar[run].T for bar in bars])  # (3, points, components)
-            for i in range(len(weights) - 1, 0, -1):
-                a, h = next(jets)
-                flat = bar.view(-1, bar.shape[2])
-                bar_biases[i][run] = bar[0].sum(dim=0)
-                torch.mm(flat.T, h.view(-1, h.shape[2]), out=bar_weights[i][run])
-                bar = torch.mm(flat, weights[i][run]).view_as(h)
-                if i > 1:
-                    _call(tanh, *(x.view(-1) for x in (h[0], a[1], a[2], *bar)))
-            slope = weights[0][run, :, 0].contiguous()
-            bar_slope = bar_weights[0][run].view(-1)
-            _call(first_tanh, h[0], slope, t[run], *bar, bar_slope, bar_biases[0][run])
-        pairs = zip(bar_weights, bar_biases, strict=True)
-        return None, *(bar for pair in pairs for bar in pair)
+        bar = np.stack([order.T for order in arrays(bars)])  # (3, points, components)
+        gradients: list[np.ndarray] = []
+        bar_bias = loops.sum_rows(bar[0].T.copy())
+        for i in reversed(range(len(ctx.weights))):
+            h, a = ctx.jets[i]
+            flat = bar.reshape(-1, bar.shape[2])
+            bar_weight = loops.product(h.reshape(-1, h.shape[2]).T, flat).T.copy()
+            gradients = [bar_weight, bar_bias, *gradients]
+            if i > 0:
+                bar = loops.product(flat, ctx.weights[i]).reshape(h.shape)
+                bar_bias = np.empty(h.shape[2], h.dtype)
+                loops.tanh_backward(ctx.jets[i - 1][1], h, bar, bar_bias)
+        return None, *map(torch.from_numpy, gradients)
+
+
+@lru_cache(maxsize=32)
+def chebyshev_points(n: int) -> Tensor:
+    """The n Chebyshev points of [−1, 1], in float64."""
+    return torch.from_numpy(loops.chebyshev_points(n))
+
+
+@lru_cache(maxsize=32)
+def _transform(n: int) -> np.ndarray:
+    return loops.chebyshev_transform(n)
+
+
+def chebyshev_coefficients(values: np.ndarray) -> np.ndarray:
+    """The coefficients (rows, n) of the series through values (rows, n) at the Chebyshev points."""
+    return loops.product(values, _transform(values.shape[1]))
+
+
+class ChebyshevSeries(torch.autograd.Function):
+    """Functions given at the Chebyshev points, at other points x (points,) of [−1, 1].
+
+    Each of `jet` is (components, n); so are the results, (components, points). Computed in float64,
+    so that the series add no error to a network in float32.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, *jet: Tensor) -> tuple:
+        ctx.x = x.numpy()
+        values = np.concatenate(arrays(jet)).astype(np.float64)
+        ctx.n = values.shape[1]
+        out = np.empty((len(values), len(x)), arrays(jet)[0].dtype)
+        loops.series_forward(chebyshev_coefficients(values), ctx.x, out)
+        return tuple(torch.from_numpy(out).chunk(3))
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Tensor) -> tuple:
+        bar = np.concatenate(arrays(bars))
+        bar_coefficients = loops.series_backward(bar, ctx.x, ctx.n)
+        gradient = loops.product(bar_coefficients, _transform(ctx.n).T).astype(bar.dtype)
+        return None, *torch.from_numpy(gradient).chunk(3)
+
+
+class AnsatzJet(torch.autograd.Function):
+    """q, q', q'' of every component: y = start + drift·g + f·u, q = y or floor + softplus(y).
+
+    Each of the jet u is (runs, components, points), of the jets f and g (runs, points); start and
+    drift are (runs, components), positive is (components,). The results are (runs, points). Only u
+    has a gradient.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        frame: Any,  # the jets f and g
+        start: Tensor,
+        drift: Tensor,
+        positive: Sequence[bool],
+        floor: float,
+        *u: Tensor,
+    ) -> tuple:
+        factor, gate = (arrays(jet) for jet in frame)
+        flags = np.array(positive)
+        kept = tuple(np.empty(u[0].shape, factor[0].dtype) for _ in range(3))
+        runs, components, points = u[0].shape
+        out = tuple(u[0].new_empty(runs, points) for _ in range(3 * components))
+        constants = (*arrays((start, drift)), flags, floor)
+        loops.ansatz_forward(arrays(u), factor, gate, *constants, kept, arrays(out))
+        ctx.inputs = (factor, flags, kept)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Tensor) -> tuple:
+        gradient = tuple(bars[0].new_empty(ctx.inputs[2][0].shape) for _ in range(3))
+        loops.ansatz_backward(*ctx.inputs, arrays(bars), arrays(gradient))
+        return None, None, None, None, None, *gradient

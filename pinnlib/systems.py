@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 
+from pinnlib import ops
 from pinnlib.registry import Named, Registry, is_number, set_numbers
 
 Array = Any  # a NumPy array or a torch tensor
@@ -59,11 +59,11 @@ class SpringPendulum(System):
     def acceleration(self, q: State, v: State) -> tuple[Array, ...]:
         r, theta = q
         r_t, theta_t = v
-        library: Any = torch if isinstance(theta, torch.Tensor) else np
+        sine, cosine = ops.sin_cos(theta)
         spring = self.k / self.m
         damping = self.c_r / self.m
-        r_tt = r * theta_t**2 - spring * (r - self.L0) + self.g * library.cos(theta) - damping * r_t
-        theta_tt = -2 * r_t * theta_t / r - self.g / r * library.sin(theta) - self.c_theta * theta_t
+        r_tt = r * theta_t**2 - spring * (r - self.L0) + self.g * cosine - damping * r_t
+        theta_tt = -(2 * r_t * theta_t + self.g * sine) / r - self.c_theta * theta_t
         return r_tt, theta_tt
 
     def energy(self, q: State, v: State) -> Array:
@@ -71,7 +71,7 @@ class SpringPendulum(System):
         r_t, theta_t = v
         kinetic = self.m / 2 * (r_t**2 + (r * theta_t) ** 2)
         spring = self.k / 2 * (r - self.L0) ** 2
-        return kinetic + spring - self.m * self.g * r * np.cos(theta)
+        return kinetic + spring - self.m * self.g * r * ops.cos(theta)
 
 
 SYSTEMS: Registry = {kind.name: kind for kind in (SpringPendulum,)}

@@ -15,25 +15,21 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from pinnlib.losses import LOSSES
+from pinnlib import ops
+from pinnlib.gates import Jet
+from pinnlib.losses import LOSSES, total
 from pinnlib.metrics import Metrics, error_metrics, residual_metrics
 from pinnlib.registry import is_whole, validate
 from pinnlib.spec import RunSpec, ansatz_of
 from pinnlib.systems import stack
 
-# Rows are padded to whole vectors of the CPU, so that the bits of a run do not depend on its place
-# in a batch.
-VECTOR = 32
 EARLIEST = 1e-6  # collocation points are clamped to at least this time
 HISTORY_EVERY = 100  # updates
+RESOLVE_EVERY = 100  # updates
+RESOLUTION = {"float32": 1e-7, "float64": 1e-13}  # of the series in training, per precision
 HEADLESS = "PINNLIB_HEADLESS"  # set where a notebook runs without a reader; see runs/progress.py
 # Settings in which the runs of a batch may differ, besides the numbers of their system.
 NUMBERS = {"k", "lambda_ic", "lambda_phys", "seed", "initial_position", "initial_velocity"}
-
-
-def padded(n: int) -> int:
-    """n rounded up to a multiple of VECTOR."""
-    return math.ceil(n / VECTOR) * VECTOR
 
 
 def streams(seed: int) -> tuple[torch.Generator, ...]:
@@ -51,7 +47,7 @@ def initial_parameters(spec: RunSpec) -> Tensor:
 
 
 class Collocation:
-    """Fresh uniform points on (0, T] per update, equal for equal seeds; then padding of t = 0."""
+    """Fresh uniform points on (0, T] per update, equal for equal seeds; and t = 0 at the end."""
 
     def __init__(self, specs: Sequence[RunSpec]):
         self.points = specs[0].points
@@ -59,10 +55,10 @@ class Collocation:
         seeds = sorted({spec.seed for spec in specs})
         self.generators = [streams(seed)[1] for seed in seeds]
         self.rows = torch.tensor([seeds.index(spec.seed) for spec in specs])
-        self.t = torch.zeros(len(seeds), padded(self.points + 1), dtype=specs[0].dtype)
+        self.t = torch.zeros(len(seeds), self.points + 1, dtype=specs[0].dtype)
 
     def draw(self) -> Tensor:
-        """The times of the next update, (runs, padded points)."""
+        """The times of the next update, (runs, points + 1)."""
         for row, generator in zip(self.t, self.generators, strict=True):
             torch.rand(self.points, generator=generator, out=row[: self.points])
         inner = self.t[:, : self.points]
@@ -78,23 +74,41 @@ class Objective:
         system = stack([spec.system_object for spec in specs], dtype)
         self.ansatz = ansatz_of(specs, system, dtype)
         self.points = specs[0].points
+        self.horizon = specs[0].horizon
+        self.tolerance = RESOLUTION[specs[0].precision]
+        nodes = self.ansatz.trunk.nodes
+        self.nodes = None if nodes is None else [nodes] * len(specs)
         self.physics = LOSSES[specs[0].loss]()
         self.velocity = torch.tensor([spec.initial_velocity for spec in specs], dtype=dtype)
         self.lambda_phys = torch.tensor([spec.lambda_phys for spec in specs], dtype=dtype)
         self.lambda_ic = torch.tensor([spec.lambda_ic for spec in specs], dtype=dtype)
 
+    def _trunk_jet(self, theta: Tensor, t: Tensor) -> Jet:
+        if self.nodes is None:
+            return self.ansatz.trunk_jet(theta, t)
+        blocks = self.ansatz.blocks(theta)
+        return self.ansatz.trunk.series_jet(blocks, t, self.horizon, self.nodes)
+
+    def resolve(self, theta: Tensor) -> None:
+        """Take more nodes for the runs that need them."""
+        if self.nodes is not None:
+            blocks = self.ansatz.blocks(theta.detach())
+            trunk = self.ansatz.trunk
+            self.nodes = trunk.resolve(blocks, self.horizon, self.nodes, self.tolerance)
+
     def terms(self, theta: Tensor, t: Tensor) -> dict[str, Tensor]:
         """The loss, its two terms and the RMS of each residual component, each (runs,)."""
-        jets = self.ansatz.jets(theta, t)
-        residual = [r[:, : self.points] for r in self.ansatz.residual(jets)]
-        mean_square = torch.stack([r.square().mean(dim=1) for r in residual], dim=1)
+        jets = self.ansatz.jets_around(self._trunk_jet(theta, t), t)
+        residual = self.ansatz.residual(jets)
+        mean_square = torch.stack([ops.mean_square(r, self.points) for r in residual], dim=1)
         at_zero = torch.stack([jet.first[:, self.points] for jet in jets], dim=1)  # t = 0
         physics = self.physics(mean_square)
-        velocity = (at_zero - self.velocity).square().mean(dim=1)
-        total = self.lambda_phys * physics + self.lambda_ic * velocity
-        terms = {"total": total, "physics": physics, "velocity": velocity}
+        squares = (at_zero - self.velocity).square().unbind(1)
+        velocity = total(squares) / len(squares)
+        loss = self.lambda_phys * physics + self.lambda_ic * velocity
+        terms = {"total": loss, "physics": physics, "velocity": velocity}
         for c, name in enumerate(self.ansatz.system.components):
-            terms[f"rms_{name}"] = mean_square[:, c].sqrt()
+            terms[f"rms_{name}"] = ops.sqrt(mean_square[:, c])
         return terms
 
 
@@ -109,6 +123,7 @@ class Result:
     parameters: np.ndarray = field(repr=False)  # flat, in the order of `spec.trunk.shapes`
     seconds: float  # this run's share of its batch
     snapshots: dict[int, np.ndarray] = field(default_factory=dict, repr=False)  # after an update
+    nodes: int | None = None  # Chebyshev points of a network at the end of training
 
     def predict(self, times: ArrayLike) -> pd.DataFrame:
         """State, its two time derivatives and the residual at any times, in float64."""
@@ -173,10 +188,8 @@ def batches(specs: Iterable[RunSpec], parts: int = 1) -> Iterator[list[RunSpec]]
 
 
 def start(specs: Sequence[RunSpec]) -> tuple[Tensor, Collocation, Objective]:
-    """Parameters (runs, padded size), collocation and objective before the first update."""
-    rows = torch.stack([initial_parameters(spec) for spec in specs])
-    padding = padded(rows.shape[1]) - rows.shape[1]
-    theta = torch.nn.functional.pad(rows, (0, padding))
+    """Parameters (runs, size), collocation and objective before the first update."""
+    theta = torch.stack([initial_parameters(spec) for spec in specs])
     return theta.requires_grad_(), Collocation(specs), Objective(specs)
 
 
@@ -195,9 +208,12 @@ def train_batch(
     last_logged = 0
     if 0 in snapshots:
         kept[0] = theta.detach().clone()
+    ones = torch.ones(len(specs), dtype=theta.dtype)
     for update in range(1, steps + 1):
+        if update % RESOLVE_EVERY == 1:
+            objective.resolve(theta)
         terms = objective.terms(theta, collocation.draw())
-        (gradient,) = torch.autograd.grad(terms["total"].sum(), theta)
+        (gradient,) = torch.autograd.grad(terms["total"], theta, ones)
         step(gradient)
         if update in snapshots:
             kept[update] = theta.detach().clone()
@@ -207,18 +223,20 @@ def train_batch(
             last_logged = update
     seconds = (time.perf_counter() - began) / len(specs)
 
-    size = specs[0].trunk.size(len(specs[0].system_object.components))
     results = []
     for i, spec in enumerate(specs):
         rows = [
             {"update": update} | {name: float(term[i]) for name, term in terms.items()}
             for update, terms in history.items()
         ]
-        parameters = theta.detach()[i, :size].numpy().copy()
-        own_snapshots = {update: copy[i, :size].numpy() for update, copy in kept.items()}
+        parameters = theta.detach()[i].numpy().copy()
+        parameters[np.isnan(parameters)] = np.nan  # the bits of a computed NaN differ by machine
+        own_snapshots = {update: copy[i].numpy() for update, copy in kept.items()}
         status, metrics = _outcome(spec, parameters)
         table = pd.DataFrame(rows)
-        results.append(Result(spec, status, metrics, table, parameters, seconds, own_snapshots))
+        nodes = None if objective.nodes is None else objective.nodes[i]
+        outcome = (status, metrics, table, parameters, seconds, own_snapshots, nodes)
+        results.append(Result(spec, *outcome))
     return results
 
 

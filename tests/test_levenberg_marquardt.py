@@ -36,7 +36,7 @@ def test_the_sum_of_squares_is_the_loss_that_training_minimises(loss):
     theta = initial_parameters(spec)
     t = torch.linspace(0.1, 10, 63, dtype=torch.float64)
     drawn = pad(t, (0, 1))[None]  # as Collocation gives it
-    row = pad(theta, (0, 30))[None]
+    row = theta[None]
     terms = Objective([spec]).terms(row, drawn)
     residuals = residuals_at(spec, theta, t.numpy())
     squares = np.square(residuals.values(theta))

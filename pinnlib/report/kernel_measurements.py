@@ -274,10 +274,12 @@ def best_head(spec: RunSpec, parameters: np.ndarray) -> np.ndarray:
     blocks["weight"] = unit[:, :, :features]  # an output per feature,
     blocks["bias"] = unit[:, -1]  # and a constant one
     outputs = trunk.jet(blocks, times)
-    factor, offset = spec.ansatz().frame(times)
-    basis = factor.value[0] * outputs.value[0]  # (features + 1, times)
+    ansatz = spec.ansatz()
+    factor, gate = ansatz.frame(times)
+    offset = ansatz.start[0] + ansatz.drift[0] * gate.value
+    basis = factor.value * outputs.value[0]  # (features + 1, times)
     latent = to_latent(system, spec.reference.q[:, ::4])
-    target = torch.tensor(latent) - offset.value[0]
+    target = torch.tensor(latent) - offset
     fit = torch.linalg.lstsq(
         basis.T,
         target.T,

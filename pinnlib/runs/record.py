@@ -86,7 +86,7 @@ def record_of(result: Result, origin: dict[str, str]) -> Record:
         "status": result.status,
         "spec": overrides(result.spec),
         "metrics": metrics,
-        "nodes": getattr(result, "nodes", None),
+        "nodes": result.nodes,
         "history": _thin(result.history),
         "parameters": base64.b64encode(raw).decode() if kept else None,
         "parameters_sha256": _hash(raw),
@@ -121,8 +121,8 @@ def result_of(record: Record) -> Result:
     parameters = np.frombuffer(raw, _little_endian(spec.precision)).astype(spec.precision)
     history = history_of(record)
     status, metrics, seconds = record["status"], record["metrics"], record["seconds"]
-    nodes = {"nodes": record["nodes"]} if hasattr(Result, "nodes") else {}
-    return Result(spec, status, metrics, history, parameters, seconds, **nodes)
+    nodes = record["nodes"]
+    return Result(spec, status, metrics, history, parameters, seconds, nodes=nodes)
 
 
 def history_of(record: Record) -> pd.DataFrame:
