@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from pinnlib import ops
+from pinnlib.compiled import autograd
 from pinnlib.gates import Gate, Jet
 from pinnlib.registry import Named, Registry, is_number, is_whole, validate
 from pinnlib.systems import System
@@ -136,7 +137,9 @@ class Fourier(Trunk):
 
     def jet(self, parameters: Blocks, t: Tensor) -> Jet:
         omega = self.frequencies(parameters)
-        return Jet(*ops.FourierSeries.apply(parameters["weight"], parameters["bias"], omega, t))
+        return Jet(
+            *autograd.FourierSeries.apply(parameters["weight"], parameters["bias"], omega, t)
+        )
 
 
 @dataclass(frozen=True)
@@ -188,7 +191,7 @@ class MLP(Trunk):
     def jet(self, parameters: Blocks, t: Tensor) -> Jet:
         return _stack_jets(
             [
-                ops.TanhNetwork.apply(own, *layers)
+                autograd.TanhNetwork.apply(own, *layers)
                 for own, *layers in _per_run(t, *parameters.values())
             ]
         )
@@ -197,9 +200,9 @@ class MLP(Trunk):
         x = t.double() * (2 / horizon) - 1
         jets = []
         for n, (own, *layers) in zip(nodes, _per_run(x, *parameters.values()), strict=True):
-            times = (ops.chebyshev_points(n) + 1) * (horizon / 2)
-            at_nodes = ops.TanhNetwork.apply(times.to(t.dtype), *layers)
-            jets.append(ops.ChebyshevSeries.apply(own, *at_nodes))
+            times = autograd.chebyshev_times(n, horizon).to(t.dtype)
+            at_nodes = autograd.TanhNetwork.apply(times, *layers)
+            jets.append(autograd.ChebyshevSeries.apply(own, *at_nodes))
         return _stack_jets(jets)
 
     def resolve(self, parameters: Blocks, horizon: float, nodes: Nodes, tolerance: float) -> Nodes:
@@ -213,9 +216,11 @@ class MLP(Trunk):
     @staticmethod
     def _tail(layers: Sequence[Tensor], horizon: float, n: int) -> float:
         """The largest of the last eighth of the coefficients, relative to the largest of all."""
-        times = (ops.chebyshev_points(n) + 1) * (horizon / 2)
-        jet = ops.TanhNetwork.apply(times, *(layer.detach().double() for layer in layers))
-        coefficients = ops.chebyshev_coefficients(np.concatenate([order.numpy() for order in jet]))
+        times = autograd.chebyshev_times(n, horizon)
+        jet = autograd.TanhNetwork.apply(times, *(layer.detach().double() for layer in layers))
+        coefficients = autograd.chebyshev_coefficients(
+            np.concatenate([order.numpy() for order in jet])
+        )
         size = np.abs(coefficients)
         return (size[:, -n // 8 :].max(axis=1) / size.max(axis=1)).max()
 
@@ -314,7 +319,7 @@ class Ansatz:
         rows = len(free.value)  # one start for many rows of parameters is allowed
         start, drift = self.start[:, :, 0].expand(rows, -1), self.drift[:, :, 0].expand(rows, -1)
         constants = (start, drift, positive, self.system.floor)
-        orders = ops.AnsatzJet.apply(self.frame(t), *constants, *free)
+        orders = autograd.AnsatzJet.apply(self.frame(t), *constants, *free)
         return [Jet(*orders[i : i + 3]) for i in range(0, len(orders), 3)]
 
     def residual(self, jets: Sequence[Jet]) -> tuple[Tensor, ...]:

@@ -2,6 +2,7 @@
 
 They use only operations that IEEE 754 fixes (+, −, ×, ÷, √, fma, rounding), in a fixed order.
 
-    lanes       fma, and vectors of numbers, for Numba
+    lanes       fma and vectors, for Numba
     loops       elementary functions, sums, products, trunks, the ansatz and Adam
+    autograd    the loops of the trunks and of the ansatz as torch operations
 """

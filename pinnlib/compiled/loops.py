@@ -31,18 +31,21 @@ LANES = 32  # partial sums of a sum over points
 # Elementary functions of one float64, by Taylor polynomials on a reduced range
 
 ROUND = 1.5 * 2.0**52  # x + ROUND has the nearest whole number to x in its last bits
-LN2 = (0.6931471805599453, 2.3190468138462996e-17)  # π/2 and ln 2 as sums of float64
+LOG2_E = 1.4426950408889634
+LN2 = (0.6931471805599453, 2.3190468138462996e-17)  # as a sum of float64, like π/2
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 EXPM1 = tuple(1 / math.factorial(n) for n in range(13, 1, -1))
 SIN = tuple((-1) ** (n // 2) / math.factorial(n) for n in range(17, 1, -2))
 COS = tuple((-1) ** (n // 2) / math.factorial(n) for n in range(16, 0, -2))
 ATANH = tuple(2 / n for n in range(21, 1, -2))
-SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
-ONE_BITS = 0x3FF0000000000000
+ONE_BITS = 0x3FF0000000000000  # of 1.0
+SQRT_HALF_BITS = 0x3FE6A09E667F3BCD  # of √½
+LEAST, MOST = -708.0, 709.8  # e^x is 0 below and ∞ above
 
 
 @inlined
-def _polynomial(coefficients, x):  # highest power first
+def _polynomial(coefficients, x):
+    """Highest power first."""
     y = coefficients[0]
     for i in range(1, len(coefficients)):
         y = fma(y, x, coefficients[i])
@@ -51,8 +54,12 @@ def _polynomial(coefficients, x):  # highest power first
 
 @inlined
 def _exponential(x):
-    """(p, h) with e^x = 2h(1 + p), h a power of two and |p| < 0.42, for −708 ≤ x < 710."""
-    shifted = fma(x, 1 / math.log(2), ROUND)
+    """(p, h) with e^x = 2h(1 + p), h a power of two and |p| < 0.42."""
+    if x > MOST:
+        x = MOST
+    if x < LEAST:
+        x = LEAST
+    shifted = fma(x, LOG2_E, ROUND)
     n = shifted - ROUND
     r = fma(-n, LN2[1], fma(-n, LN2[0], x))
     p = fma(r * r, _polynomial(EXPM1, r), r)
@@ -61,13 +68,13 @@ def _exponential(x):
 
 @inlined
 def _exp(x):
-    p, h = _exponential(709.8 if x > 709.8 else -708.0 if x < -708.0 else x)
-    return 0.0 if x < -708.0 else 2 * fma(p, h, h)
+    p, h = _exponential(x)
+    return 0.0 if x < LEAST else 2 * fma(p, h, h)
 
 
 @inlined
 def _expm1(x):
-    p, h = _exponential(709.8 if x > 709.8 else -708.0 if x < -708.0 else x)
+    p, h = _exponential(x)
     return 2 * fma(p, h, h - 0.5)
 
 
@@ -115,9 +122,12 @@ def _sin_cos(x):
     square = r * r
     s = fma(r * square, _polynomial(SIN, square), r)
     c = fma(square, _polynomial(COS, square), 1.0)
-    sine, cosine = (c, s) if quadrant & 1 else (s, c)
-    sine = -sine if quadrant & 2 else sine
-    cosine = -cosine if (quadrant + 1) & 2 else cosine
+    sine = c if quadrant & 1 else s
+    cosine = s if quadrant & 1 else c
+    if quadrant & 2:
+        sine = -sine
+    if (quadrant + 1) & 2:
+        cosine = -cosine
     return sine, cosine
 
 
@@ -166,7 +176,7 @@ def cos(x):
 
 
 @compiled
-def sin_cos(x, sine, cosine):
+def sin_and_cos(x, sine, cosine):
     """Both, of a one-dimensional array."""
     for i in range(x.size):
         sine[i], cosine[i] = _sin_cos(np.float64(x[i]))
@@ -232,8 +242,12 @@ def add_product(a, b, c):
     for j in range(0, c.shape[1], length):
         i = 0
         while i + 6 <= rows:  # six rows at a time keep a core's arithmetic units busy
-            c0, c1, c2 = load(c[i], j), load(c[i + 1], j), load(c[i + 2], j)
-            c3, c4, c5 = load(c[i + 3], j), load(c[i + 4], j), load(c[i + 5], j)
+            c0 = load(c[i], j)
+            c1 = load(c[i + 1], j)
+            c2 = load(c[i + 2], j)
+            c3 = load(c[i + 3], j)
+            c4 = load(c[i + 4], j)
+            c5 = load(c[i + 5], j)
             for k in range(inner):
                 row = load(b[k], j)
                 c0 = vector_fma(broadcast(a[i, k]), row, c0)
@@ -264,7 +278,7 @@ def _whole_vectors(columns, itemsize):
     return (columns + length - 1) // length * length
 
 
-def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def matrix_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The matrix product a b of any shapes."""
     inner, columns = b.shape
     width = _whole_vectors(columns, b.itemsize)
@@ -281,7 +295,8 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _taylor(terms: int) -> tuple[list[float], list[float]]:
     """The Taylor polynomials in y² of sin(πy)/y and cos(πy), highest power first."""
-    sine, cosine = [], []
+    sine: list[float] = []
+    cosine: list[float] = []
     coefficient = 1.0
     for n in range(1, terms + 1):
         cosine.insert(0, coefficient)

@@ -1,0 +1,161 @@
+"""The loops of the trunks and of the ansatz as torch operations, with gradients."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pinnlib.compiled import loops
+
+
+def arrays(tensors: Iterable[Tensor]) -> tuple[np.ndarray, ...]:
+    """The contiguous NumPy arrays of some tensors."""
+    return tuple(tensor.contiguous().numpy() for tensor in tensors)
+
+
+class FourierSeries(torch.autograd.Function):
+    """(u, u', u''), each (runs, components, points).
+
+    weight (runs, components, 2n), bias (runs, components), omega (runs, n), t (runs, points).
+    """
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, bias: Tensor, omega: Tensor, t: Tensor) -> tuple:
+        ctx.arrays = arrays((weight, omega, t))
+        weights, frequencies, times = ctx.arrays
+        jet = tuple(t.new_empty(*bias.shape, t.shape[1]) for _ in range(3))
+        circle = loops.CIRCLE[times.dtype]
+        biases = bias.contiguous().numpy()
+        loops.fourier_forward(weights, biases, frequencies, times, circle, arrays(jet))
+        return jet
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Tensor) -> tuple:
+        weight, omega, t = ctx.arrays
+        bar_weight, bar_omega = np.empty_like(weight), np.zeros_like(omega)
+        bar_jet = arrays(bars)
+        circle, trainable = loops.CIRCLE[t.dtype], ctx.needs_input_grad[2]
+        inputs = (weight, omega, t, circle, trainable, bar_jet)
+        loops.fourier_backward(*inputs, bar_weight, bar_omega)
+        bar_bias = loops.sum_rows(bar_jet[0].reshape(-1, t.shape[1])).reshape(weight.shape[:2])
+        gradients = map(torch.from_numpy, (bar_weight, bar_bias, bar_omega))
+        return *gradients, None
+
+
+class TanhNetwork(torch.autograd.Function):
+    """(u, u', u''), each (components, points), of a tanh network of t (points,).
+
+    `layers` are weight (outputs, inputs), bias (outputs,), weight, bias, …
+    """
+
+    @staticmethod
+    def forward(ctx: Any, t: Tensor, *layers: Tensor) -> tuple:
+        weights, biases = arrays(layers[0::2]), arrays(layers[1::2])
+        points = len(t)
+        h = np.zeros((3, points, 1), t.numpy().dtype)  # the jet of t itself
+        h[0, :, 0] = t
+        h[1] = 1
+        ctx.weights = weights
+        ctx.jets = []  # per layer: the jets of its input h and of its output a without bias
+        for weight, bias in zip(weights, biases, strict=True):
+            a = loops.matrix_product(h.reshape(-1, h.shape[2]), weight.T).reshape(3, points, -1)
+            ctx.jets.append((h, a))
+            h = np.empty_like(a)
+            if weight is not weights[-1]:
+                loops.tanh_forward(a, bias, h)
+        a[0] += biases[-1]
+        return tuple(torch.from_numpy(order.T.copy()) for order in a)
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Tensor) -> tuple:
+        bar = np.stack([order.T for order in arrays(bars)])  # (3, points, components)
+        gradients: list[np.ndarray] = []
+        bar_bias = loops.sum_rows(bar[0].T.copy())
+        for i in reversed(range(len(ctx.weights))):
+            h, a = ctx.jets[i]
+            flat = bar.reshape(-1, bar.shape[2])
+            bar_weight = loops.matrix_product(h.reshape(-1, h.shape[2]).T, flat).T.copy()
+            gradients = [bar_weight, bar_bias, *gradients]
+            if i > 0:
+                bar = loops.matrix_product(flat, ctx.weights[i]).reshape(h.shape)
+                bar_bias = np.empty(h.shape[2], h.dtype)
+                loops.tanh_backward(ctx.jets[i - 1][1], h, bar, bar_bias)
+        return None, *map(torch.from_numpy, gradients)
+
+
+@lru_cache(maxsize=32)
+def chebyshev_times(n: int, horizon: float) -> Tensor:
+    """The n Chebyshev points of [0, horizon], in float64."""
+    return torch.from_numpy((loops.chebyshev_points(n) + 1) * (horizon / 2))
+
+
+@lru_cache(maxsize=32)
+def _transform(n: int) -> np.ndarray:
+    return loops.chebyshev_transform(n)
+
+
+def chebyshev_coefficients(values: np.ndarray) -> np.ndarray:
+    """The coefficients (rows, n) of the series through values (rows, n) at the Chebyshev points."""
+    return loops.matrix_product(values, _transform(values.shape[1]))
+
+
+class ChebyshevSeries(torch.autograd.Function):
+    """Functions given at the Chebyshev points, at other points x (points,) of [−1, 1].
+
+    Each of `jet` is (components, n); so are the results, (components, points). Computed in float64,
+    so that the series add no error to a network in float32.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, *jet: Tensor) -> tuple:
+        ctx.x = x.numpy()
+        values = np.concatenate(arrays(jet)).astype(np.float64)
+        ctx.n = values.shape[1]
+        out = np.empty((len(values), len(x)), arrays(jet)[0].dtype)
+        loops.series_forward(chebyshev_coefficients(values), ctx.x, out)
+        return tuple(torch.from_numpy(out).chunk(3))
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Tensor) -> tuple:
+        bar = np.concatenate(arrays(bars))
+        bar_coefficients = loops.series_backward(bar, ctx.x, ctx.n)
+        gradient = loops.matrix_product(bar_coefficients, _transform(ctx.n).T).astype(bar.dtype)
+        return None, *torch.from_numpy(gradient).chunk(3)
+
+
+class AnsatzJet(torch.autograd.Function):
+    """q, q', q'' of every component: y = start + drift·g + f·u, q = y or floor + softplus(y).
+
+    Each of the jet u is (runs, components, points), of the jets f and g (runs, points); start and
+    drift are (runs, components), positive is (components,). The results are (runs, points). Only u
+    has a gradient.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        frame: Any,  # the jets f and g
+        start: Tensor,
+        drift: Tensor,
+        positive: Sequence[bool],
+        floor: float,
+        *u: Tensor,
+    ) -> tuple:
+        factor, gate = (arrays(jet) for jet in frame)
+        flags = np.array(positive)
+        kept = tuple(np.empty(u[0].shape, factor[0].dtype) for _ in range(3))
+        runs, components, points = u[0].shape
+        out = tuple(u[0].new_empty(runs, points) for _ in range(3 * components))
+        constants = (*arrays((start, drift)), flags, floor)
+        loops.ansatz_forward(arrays(u), factor, gate, *constants, kept, arrays(out))
+        ctx.inputs = (factor, flags, kept)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Tensor) -> tuple:
+        gradient = tuple(bars[0].new_empty(ctx.inputs[2][0].shape) for _ in range(3))
+        loops.ansatz_backward(*ctx.inputs, arrays(bars), arrays(gradient))
+        return None, None, None, None, None, *gradient
