@@ -18,7 +18,7 @@ def test_quick_benchmark(tmp_path):
     report = json.loads(path.read_text())
     assert report["points"] == 2000
     assert report["machine"]["torch_threads"] == 1
-    for table in ("milliseconds", "ratios", "peak_memory_mb", "kernel"):
+    for table in ("milliseconds", "ratios", "peak_memory_mb", "kernel", "portability_cost"):
         assert set(report[table]) == MODELS
     for model in MODELS:
         times = report["milliseconds"][model]
