@@ -25,6 +25,9 @@ from pinnlib.training import train_batch
 DASK = {
     # Dask sees the death of a worker at once; a pause of the whole sweep (a closed lid) is none.
     "distributed.scheduler.worker-ttl": None,
+    # A worker is given one batch at a time: batches are long, and none is moved between workers.
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.scheduler.work-stealing": False,
     # Monitoring, which took 5% of the time.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
