@@ -1,4 +1,4 @@
-"""On one machine a result's bits depend on its spec alone."""
+"""A result's bits depend on its spec alone, not on its batch, its order or its process."""
 
 import pickle
 import subprocess

@@ -55,7 +55,8 @@ def test_files_named_in_a_readme_exist(path):
     text = (ROOT / path).read_text()
     named = re.findall(r"`((?:tests|pinnlib|notebooks|data|paper)/[\w./]+\.\w+)`", text)
     if path == "pinnlib/README.md":
-        rooms = re.findall(r"`((?:runs|analysis|style|report|explorer|bundle)/[\w./]+)`", text)
+        names = "compiled|runs|analysis|style|report|explorer|bundle"
+        rooms = re.findall(rf"`((?:{names})/[\w./]+)`", text)
         named += [f"pinnlib/{name}" for name in rooms]
     assert [name for name in named if not (ROOT / name).exists()] == []
 

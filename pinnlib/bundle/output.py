@@ -22,7 +22,7 @@ from pinnlib.runs.store import Store
 from pinnlib.spec import RunSpec
 
 LAB = "build/lab"  # where a notebook writes that somebody runs by hand
-DIGITS = "%.10g"  # the last of sixteen digits depend on the vector units of the processor
+DIGITS = "%.10g"  # the last of sixteen depend on the machine's BLAS and LAPACK
 
 
 class Output:

@@ -11,6 +11,7 @@ from pinnlib.models import MODELS
 from pinnlib.report.findings import NOT_QUOTED
 from pinnlib.spec import RunSpec
 from pinnlib.style.latex import escape, longtable, macros, probability, tabular
+from pinnlib.training import RESOLUTION
 
 LAMBDA = r"$\lambda_{\mathrm{IC}}$"
 WINNERS = {"exp": r"$A\downarrow$", "linear": r"$B\downarrow$", "tie": "tie"}
@@ -158,6 +159,8 @@ def setting_numbers(spec: RunSpec) -> dict[str, Any]:
         "floor": system.floor,
         "layers": network.depth,
         "width": network.hidden,
+        "nodes": network.nodes,
+        "resolution": RESOLUTION[spec.precision],
         "decay": LOSSES["balanced"].decay,
     }
     for name, start in zip(system.components, spec.initial_position, strict=True):
