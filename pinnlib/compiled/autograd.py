@@ -93,13 +93,16 @@ def chebyshev_times(n: int, horizon: float) -> Tensor:
 
 
 @lru_cache(maxsize=32)
-def _transform(n: int) -> np.ndarray:
-    return loops.chebyshev_transform(n)
+def _transform(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The matrix from values to coefficients, and its transpose."""
+    matrix = loops.chebyshev_transform(n)
+    return matrix, matrix.T.copy()
 
 
 def chebyshev_coefficients(values: np.ndarray) -> np.ndarray:
     """The coefficients (rows, n) of the series through values (rows, n) at the Chebyshev points."""
-    return loops.matrix_product(values, _transform(values.shape[1]))
+    matrix, _ = _transform(values.shape[1])
+    return loops.matrix_product(values, matrix)
 
 
 class ChebyshevSeries(torch.autograd.Function):
@@ -112,17 +115,19 @@ class ChebyshevSeries(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, *jet: Tensor) -> tuple:
         ctx.x = x.numpy()
-        values = np.concatenate(arrays(jet)).astype(np.float64)
+        values = np.concatenate(arrays(jet))
         ctx.n = values.shape[1]
-        out = np.empty((len(values), len(x)), arrays(jet)[0].dtype)
-        loops.series_forward(chebyshev_coefficients(values), ctx.x, out)
+        out = np.empty((len(values), len(x)), values.dtype)
+        coefficients = chebyshev_coefficients(values.astype(np.float64))
+        loops.series_forward(coefficients, ctx.x, out)
         return tuple(torch.from_numpy(out).chunk(3))
 
     @staticmethod
     def backward(ctx: Any, *bars: Tensor) -> tuple:
         bar = np.concatenate(arrays(bars))
         bar_coefficients = loops.series_backward(bar, ctx.x, ctx.n)
-        gradient = loops.matrix_product(bar_coefficients, _transform(ctx.n).T).astype(bar.dtype)
+        _, transposed = _transform(ctx.n)
+        gradient = loops.matrix_product(bar_coefficients, transposed).astype(bar.dtype)
         return None, *torch.from_numpy(gradient).chunk(3)
 
 
