@@ -9,7 +9,7 @@ OUT = Path(__file__).parents[1] / "data" / "benchmark.json"
 
 def main():
     parser = argparse.ArgumentParser(prog="./run_all.sh bench", description=__doc__)
-    quick = "fewer repetitions and no sweeps: under 45 seconds (whole: 15 minutes)"
+    quick = "fewer repetitions and no sweeps: about a minute (whole: five minutes)"
     parser.add_argument("--quick", action="store_true", help=quick)
     where = "where to write (default: data/benchmark.json)"
     parser.add_argument("--output", type=Path, default=OUT, help=where)
