@@ -331,6 +331,12 @@ def random_tensor(*shape, dtype=FLOAT):
     return numbers.requires_grad_()
 
 
+def uniform_tensor(*shape):
+    """The same numbers in [0, 1) for the same shape."""
+    rng = np.random.default_rng(shape)
+    return torch.from_numpy(rng.random(shape))
+
+
 def assert_near(found, expected, error):
     """Two tensors differ by at most `error`, relative to their largest number."""
     difference = (found - expected).detach()
@@ -380,7 +386,7 @@ def test_a_fourier_series_is_the_plain_formula(points):
     weight = random_tensor(2, 3, 10)
     bias = random_tensor(2, 3)
     omega = random_tensor(2, 5)
-    t = 10 * torch.rand(2, points, dtype=FLOAT)
+    t = 10 * uniform_tensor(2, points)
     t.requires_grad_()
 
     def plain(times):
@@ -407,7 +413,7 @@ def test_a_fourier_series_in_single_precision():
     weight = random_tensor(2, 2, 64, dtype=torch.float32)
     bias = random_tensor(2, 2, dtype=torch.float32)
     omega = torch.linspace(0.5, 15, 32).expand(2, -1)
-    t = 10 * torch.rand(2, 500)
+    t = 10 * uniform_tensor(2, 500).float()
     inputs = (weight, bias, omega, t)
     single = ops.FourierSeries.apply(*inputs)
     wide = [x.double() for x in inputs]
@@ -477,7 +483,7 @@ def test_a_series_reproduces_polynomials(n, data):
 @pytest.mark.parametrize("points", [1, 128, 301])
 def test_the_backward_pass_of_a_series_is_its_transpose(n, points):
     """⟨A u, v⟩ = ⟨u, Aᵀ v⟩."""
-    x = 2 * torch.rand(points, dtype=FLOAT) - 1
+    x = 2 * uniform_tensor(points) - 1
     jet = [
         random_tensor(2, n),
         random_tensor(2, n),
