@@ -20,7 +20,7 @@ from pinnlib.systems import System
 Blocks = dict[str, Tensor]  # parameters by name, each (runs, …)
 Shapes = dict[str, tuple[int, ...]]  # of one run
 Nodes = list[int]  # number of Chebyshev points, per run
-MOST_NODES = 4096
+MOST_NODES = 4096  # a network that needs more is not resolved
 
 
 def inverse_softplus(y: np.ndarray) -> np.ndarray:
@@ -208,21 +208,20 @@ class MLP(Trunk):
     def resolve(self, parameters: Blocks, horizon: float, nodes: Nodes, tolerance: float) -> Nodes:
         enough = []
         for n, layers in zip(nodes, _per_run(*parameters.values()), strict=True):
-            while n < MOST_NODES and self._tail(layers, horizon, n) > tolerance:
+            while n < MOST_NODES and not self._is_resolved(layers, horizon, n, tolerance):
                 n *= 2
             enough.append(n)
         return enough
 
     @staticmethod
-    def _tail(layers: Sequence[Tensor], horizon: float, n: int) -> float:
-        """The largest of the last eighth of the coefficients, relative to the largest of all."""
+    def _is_resolved(layers: Sequence[Tensor], horizon: float, n: int, tolerance: float) -> bool:
+        """True if no coefficient in the last eighth of a series is large beside its largest."""
         times = autograd.chebyshev_times(n, horizon)
-        jet = autograd.TanhNetwork.apply(times, *(layer.detach().double() for layer in layers))
-        coefficients = autograd.chebyshev_coefficients(
-            np.concatenate([order.numpy() for order in jet])
-        )
-        size = np.abs(coefficients)
-        return (size[:, -n // 8 :].max(axis=1) / size.max(axis=1)).max()
+        jet = autograd.TanhNetwork.apply(times, *(layer.double() for layer in layers))
+        values = torch.cat(jet).numpy()  # (3 · components, n)
+        size = np.abs(autograd.chebyshev_coefficients(values))
+        large = size[:, -n // 8 :].max(axis=1) > tolerance * size.max(axis=1)
+        return not large.any()
 
 
 def _per_run(*blocks: Tensor) -> Iterator[tuple[Tensor, ...]]:

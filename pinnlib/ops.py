@@ -16,6 +16,7 @@ from torch import Tensor
 
 from pinnlib.compiled import loops
 from pinnlib.compiled.autograd import arrays
+from pinnlib.registry import validate
 
 torch.set_num_threads(1)  # one thread per process: runs, not operations, are done in parallel
 if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
@@ -99,4 +100,5 @@ class _MeanSquare(torch.autograd.Function):
 
 def mean_square(x: Tensor, points: int) -> Tensor:
     """The mean of x² over the first points of every row; x (runs, points) → (runs,)."""
+    validate("points", points, points <= x.shape[1], f"at most {x.shape[1]}, the length of a row")
     return _MeanSquare.apply(x, points)

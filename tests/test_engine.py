@@ -376,6 +376,15 @@ HARDER = [  # the interval, and a factor of the initial parameters
 ]
 
 
+def test_a_component_that_is_zero_does_not_hide_that_the_other_needs_more_nodes():
+    spec = RunSpec(model="baseline")
+    theta = 8 * initial_parameters(spec)
+    blocks = spec.trunk.blocks(theta[None], 2)
+    blocks["weight3"][0, 0] = 0
+    blocks["bias3"][0, 0] = 0
+    assert spec.trunk.resolve(blocks, spec.horizon, [256], 1e-7) > [256]
+
+
 @pytest.mark.parametrize("horizon, scale", HARDER)
 def test_nodes_double_until_the_series_is_resolved(horizon, scale):
     spec = RunSpec(model="baseline", horizon=horizon)

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from torch.autograd import grad, gradcheck
 
 from pinnlib import ops
-from pinnlib.compiled import loops
+from pinnlib.compiled import autograd, loops
 from pinnlib.optimisers import Adam
 
 FLOAT = torch.float64
@@ -284,7 +284,7 @@ def test_products_of_any_shape(rows, inner, columns, transposed, precision):
     if transposed:
         a = a.T.copy().T
         b = b.T.copy().T
-    found = loops.product(a, b)
+    found = loops.matrix_product(a, b)
     wide_a = a.astype(float)
     wide_b = b.astype(float)
     bound = np.abs(wide_a) @ np.abs(wide_b)
@@ -299,7 +299,7 @@ def test_an_entry_of_a_product_is_a_chain_of_fmas():
     """Over the inner index in order, in blocks of six rows and in the rows that remain."""
     a = random_array(8, 9)
     b = random_array(9, 3)
-    found = loops.product(a, b)
+    found = loops.matrix_product(a, b)
     for i in range(8):
         for j in range(3):
             entry = 0.0
@@ -394,7 +394,7 @@ def test_a_fourier_series_is_the_plain_formula(points):
         features = torch.cat([torch.sin(phase), torch.cos(phase)], dim=1)
         return weight @ features + bias[:, :, None]
 
-    found = ops.FourierSeries.apply(weight, bias, omega, t.detach())
+    found = autograd.FourierSeries.apply(weight, bias, omega, t.detach())
     expected = jet_by_autograd(plain, t)
     assert_same_with_gradients(found, expected, (weight, bias, omega))
 
@@ -404,8 +404,8 @@ def test_fixed_frequencies_have_no_gradient():
     bias = random_tensor(1, 2)
     omega = random_tensor(1, 3).detach()
     t = torch.linspace(0, 10, 40, dtype=FLOAT)[None]
-    fixed = ops.FourierSeries.apply(weight, bias, omega, t)
-    free = ops.FourierSeries.apply(weight, bias, omega.clone().requires_grad_(), t)
+    fixed = autograd.FourierSeries.apply(weight, bias, omega, t)
+    free = autograd.FourierSeries.apply(weight, bias, omega.clone().requires_grad_(), t)
     assert_same_with_gradients(fixed, free, (weight, bias), error=0)
 
 
@@ -415,9 +415,9 @@ def test_a_fourier_series_in_single_precision():
     omega = torch.linspace(0.5, 15, 32).expand(2, -1)
     t = 10 * uniform_tensor(2, 500).float()
     inputs = (weight, bias, omega, t)
-    single = ops.FourierSeries.apply(*inputs)
+    single = autograd.FourierSeries.apply(*inputs)
     wide = [x.double() for x in inputs]
-    double = ops.FourierSeries.apply(*wide)
+    double = autograd.FourierSeries.apply(*wide)
     for ours, exact in zip(single, double, strict=True):
         assert_near(ours, exact, 1e-5)
 
@@ -438,7 +438,7 @@ def test_a_tanh_network_is_the_plain_formula(widths):
             h = torch.tanh(a)
         return a.T[None]
 
-    found = ops.TanhNetwork.apply(t.detach()[0], *layers)
+    found = autograd.TanhNetwork.apply(t.detach()[0], *layers)
     expected = [order[0] for order in jet_by_autograd(plain, t)]
     assert_same_with_gradients(found, expected, layers)
 
@@ -448,7 +448,7 @@ NODES = pytest.mark.parametrize("n", [2, 5, 64, 256])
 
 @NODES
 def test_chebyshev_points_are_the_zeros_of_the_polynomial(n):
-    x = ops.chebyshev_points(n).numpy()
+    x = loops.chebyshev_points(n)
     expected = np.polynomial.chebyshev.chebpts1(n)[::-1]
     assert_allclose(x, expected, rtol=0, atol=5e-16)
 
@@ -456,7 +456,9 @@ def test_chebyshev_points_are_the_zeros_of_the_polynomial(n):
 @NODES
 def test_a_series_goes_through_its_values(n):
     values = random_tensor(3, n)
-    at_nodes = ops.ChebyshevSeries.apply(ops.chebyshev_points(n), *[values] * 3)
+    at_nodes = autograd.ChebyshevSeries.apply(
+        torch.from_numpy(loops.chebyshev_points(n)), *[values] * 3
+    )
     for found in at_nodes:
         assert_near(found, values, 1e-14 * n)
 
@@ -469,12 +471,12 @@ def test_a_series_reproduces_polynomials(n, data):
     numbers = st.floats(-1, 1)
     coefficients = data.draw(st.lists(numbers, min_size=terms, max_size=terms))
     polynomial = np.polynomial.Chebyshev([*coefficients, 1.0][:n])
-    nodes = ops.chebyshev_points(n).numpy()
+    nodes = loops.chebyshev_points(n)
     x = np.linspace(-1, 1, 300)
     values = torch.from_numpy(polynomial(nodes))
     expected = torch.from_numpy(polynomial(x))
     jet = [values[None], 2 * values[None], -values[None]]
-    found = ops.ChebyshevSeries.apply(torch.from_numpy(x), *jet)
+    found = autograd.ChebyshevSeries.apply(torch.from_numpy(x), *jet)
     for order, factor in zip(found, (1, 2, -1), strict=True):
         assert_near(order[0], factor * expected, 1e-12)
 
@@ -489,7 +491,7 @@ def test_the_backward_pass_of_a_series_is_its_transpose(n, points):
         random_tensor(2, n),
         random_tensor(2, n),
     ]
-    out = ops.ChebyshevSeries.apply(x, *jet)
+    out = autograd.ChebyshevSeries.apply(x, *jet)
     for i in range(3):
         v = torch.from_numpy(random_array(2, points))
         forward = (out[i] * v).sum()
@@ -505,8 +507,8 @@ def test_a_series_adds_no_error_in_single_precision():
     """It is rounded once, after the sum."""
     values = random_tensor(2, 64, dtype=torch.float32)
     x = torch.linspace(-1, 1, 200, dtype=FLOAT)
-    single = ops.ChebyshevSeries.apply(x, *[values] * 3)
-    double = ops.ChebyshevSeries.apply(x, *[values.double()] * 3)
+    single = autograd.ChebyshevSeries.apply(x, *[values] * 3)
+    double = autograd.ChebyshevSeries.apply(x, *[values.double()] * 3)
     for left, right in zip(single, double, strict=True):
         assert left.dtype == torch.float32
         assert torch.equal(left, right.float())
@@ -545,7 +547,7 @@ def test_the_ansatz_is_the_plain_formula(positive):
     start = random_tensor(runs, components).detach()
     drift = random_tensor(runs, components, 1)[..., 0].detach()
     constants = (start, drift, positive, 1e-4)
-    found = ops.AnsatzJet.apply(frame, *constants, *u)
+    found = autograd.AnsatzJet.apply(frame, *constants, *u)
     expected = plain_ansatz(frame, *constants, u)
     assert_same_with_gradients(found, expected, u)
 
@@ -578,3 +580,8 @@ def test_an_update_of_adam_has_one_order_of_operations():
         expected.append(x - rate * m / (math.sqrt(v) / root + epsilon))
     loops.adam(theta, gradient, first, second, beta1, beta2, rate, root, epsilon)
     assert theta.tolist() == expected
+
+
+def test_a_mean_over_more_points_than_there_are_is_refused():
+    with pytest.raises(ValueError, match="points"):
+        ops.mean_square(torch.ones(2, 5), 6)

@@ -378,13 +378,14 @@ def test_runs_of_a_network_that_begins_otherwise_now_are_not_taken_for_its_own(
 
 
 def test_the_first_batches_are_short_and_all_runs_are_in_some_batch():
-    networks = [RunSpec(model="baseline", seed=seed) for seed in range(4)]
-    specs = [*networks, *(RunSpec(seed=seed, k=k) for seed in range(20) for k in (20, 30, 60, 100))]
-    parts = order_batches(batches(specs, 2), TimeEstimate({}), 2)
-    lengths = [FIRST, FIRST, 32 - FIRST - 16, 32 - FIRST, 32, 2, 2]
+    networks = [RunSpec(model="baseline", seed=seed) for seed in range(16)]
+    spectral = [RunSpec(seed=seed, k=k) for seed in range(20) for k in range(10, 90, 10)]
+    parts = order_batches(batches([*networks, *spectral], 2), TimeEstimate({}), 2)
+    lengths = [FIRST, FIRST, 160 - 128 - FIRST, 64 - FIRST, 64, 8, 8]
     assert [len(part) for part in parts] == lengths
-    assert parts[-2:] == [networks[:2], networks[2:]]
-    assert sorted(spec.key for part in parts for spec in part) == sorted(spec.key for spec in specs)
+    assert parts[-2:] == [networks[:8], networks[8:]]
+    keys = sorted(spec.key for spec in [*networks, *spectral])
+    assert sorted(spec.key for part in parts for spec in part) == keys
 
 
 def test_a_run_asked_for_twice_is_trained_once(tmp_path):
