@@ -535,7 +535,7 @@ def test_settings_are_those_of_the_run_and_of_the_models():
     numbers = paper_tables.setting_numbers(RunSpec(steps=7, initial_position=(1.5, 0.1)))
     expected = {"updates": 7, "points": 2000, "r_start": 1.5, "theta_start": 0.1, "decay": 0.99}
     bands = "16 from 0.5 to 5 rad/s and 16 from 5 to 15 rad/s"
-    expected |= {"layers": 3, "width": 128, "nodes": 256, "resolution": 1e-7, "bands": bands}
+    expected |= {"layers": 3, "width": 128, "nodes": 256, "resolution": 1e-6, "bands": bands}
     expected |= {"baseline_parameters": 33_538, "fixed_parameters": 130, "adaptive_parameters": 162}
     for name, value in expected.items():
         assert numbers[f"setting_{name}"] == value, name
