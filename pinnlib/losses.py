@@ -11,7 +11,7 @@ from pinnlib.registry import Registry
 
 
 def total(terms: Sequence[Tensor]) -> Tensor:
-    """Their sum, in order; torch.sum has another order on each kind of machine."""
+    """Their sum, in order; the order within torch.sum depends on the machine."""
     return functools.reduce(operator.add, terms)
 
 

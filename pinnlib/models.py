@@ -38,7 +38,7 @@ def log_spaced(low: float, high: float, count: int) -> np.ndarray:
 
 
 def standard_normal(count: int, generator: torch.Generator) -> Tensor:
-    """Normal numbers in float64, by Box and Muller; torch.randn differs between machines."""
+    """Normal numbers in float64, by the Box–Muller method; torch.randn promises no bits."""
     uniform = torch.rand(math.ceil(count / 16), 2, 8, generator=generator, dtype=torch.float64)
     radius = ops.sqrt(-2 * ops.log1p(-uniform[:, 0]))
     sine, cosine = ops.sin_cos(2 * math.pi * uniform[:, 1])
@@ -50,7 +50,7 @@ class Trunk(Named):
     """An unconstrained network t → (components,) whose parameters are one flat row per run."""
 
     batch = 64  # largest number of runs per batch, chosen for speed
-    nodes: ClassVar[int | None] = None  # points at which training evaluates it, at first; None: all
+    nodes: ClassVar[int | None] = None  # Chebyshev points at the start of training; None: no series
 
     def shapes(self, components: int) -> Shapes:
         """Name → shape of every block of parameters, in their order in the row."""
@@ -69,11 +69,11 @@ class Trunk(Named):
         return None
 
     def series_jet(self, parameters: Blocks, t: Tensor, horizon: float, nodes: Nodes) -> Jet:
-        """The jet at t in [0, horizon], by series through the values at `nodes` points."""
+        """The jet at t in [0, horizon], of run i by a Chebyshev series through nodes[i] values."""
         raise NotImplementedError
 
     def resolve(self, parameters: Blocks, horizon: float, nodes: Nodes, tolerance: float) -> Nodes:
-        """`nodes`, doubled for the runs whose series does not fall below the tolerance."""
+        """`nodes`, doubled per run until the tail of its series is below the tolerance."""
         raise NotImplementedError
 
     def size(self, components: int) -> int:

@@ -1,8 +1,8 @@
 """Operations for torch tensors, with derivatives, whose bits are the same on every machine.
 
-Gates and systems are written with these functions and with + − × ÷ of torch, which are portable
-too. Other functions of torch work as well; the bits of a run are then those of torch on the machine
-at hand. The elementary functions also take numbers and NumPy arrays.
+Gates and systems are written with these functions and with + − × ÷, **2 and **3 of torch, which
+are portable too. Other functions of torch work as well; the bits of a run are then those of torch
+on the machine at hand. The elementary functions also take numbers and NumPy arrays.
 """
 
 import ctypes
@@ -83,6 +83,40 @@ def sin_cos(x: Any) -> tuple[Any, Any]:
     return _SinCos.apply(x) if isinstance(x, Tensor) else (sin(x), cos(x))
 
 
+class _RowSums(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.shape = x.shape
+        rows = x.contiguous().numpy().reshape(-1, x.shape[-1])
+        return torch.from_numpy(loops.sum_rows(rows)).view(x.shape[:-1])
+
+    @staticmethod
+    def backward(ctx: Any, bar: Tensor) -> Tensor:
+        return bar[..., None].expand(ctx.shape)
+
+
+def row_sums(x: Tensor) -> Tensor:
+    """The sums over the last axis of x."""
+    return _RowSums.apply(x)
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return torch.from_numpy(loops.matrix_product(*arrays((a, b))))
+
+    @staticmethod
+    def backward(ctx: Any, bar: Tensor) -> tuple[Tensor, Tensor]:
+        a, b = ctx.saved_tensors
+        return matmul(bar, b.T), matmul(a.T, bar)
+
+
+def matmul(a: Tensor, b: Tensor) -> Tensor:
+    """The matrix product of a (rows, inner) and b (inner, columns)."""
+    return _Product.apply(a, b)
+
+
 class _MeanSquare(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, points: int) -> Tensor:
@@ -99,6 +133,6 @@ class _MeanSquare(torch.autograd.Function):
 
 
 def mean_square(x: Tensor, points: int) -> Tensor:
-    """The mean of x² over the first points of every row; x (runs, points) → (runs,)."""
+    """The mean of x² over the first `points` entries of every row; x (runs, columns) → (runs,)."""
     validate("points", points, points <= x.shape[1], f"at most {x.shape[1]}, the length of a row")
     return _MeanSquare.apply(x, points)

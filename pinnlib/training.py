@@ -26,10 +26,8 @@ from pinnlib.systems import stack
 EARLIEST = 1e-6  # collocation points are clamped to at least this time
 HISTORY_EVERY = 100  # updates
 RESOLVE_EVERY = 100  # updates
-RESOLUTION = {
-    "float32": 1e-6,
-    "float64": 1e-13,
-}  # of the series: the rounding of a second derivative
+# Largest tail of a Chebyshev series relative to its largest coefficient: the rounding of ũ''.
+RESOLUTION = {"float32": 1e-6, "float64": 1e-13}
 HEADLESS = "PINNLIB_HEADLESS"  # set where a notebook runs without a reader; see runs/progress.py
 # Settings in which the runs of a batch may differ, besides the numbers of their system.
 NUMBERS = {"k", "lambda_ic", "lambda_phys", "seed", "initial_position", "initial_velocity"}

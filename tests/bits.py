@@ -23,7 +23,7 @@ from pinnlib.registry import overrides
 from pinnlib.runs.provenance import NUMERICS
 
 FILE = Path(__file__).with_suffix(".json")
-SAMPLE = 7  # one run in seven has every trunk, gate, loss and optimiser
+SAMPLE = 7  # every seventh short run; together they have every trunk, gate, loss and optimiser
 GATES = (
     "exp",
     "linear",

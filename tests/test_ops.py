@@ -585,3 +585,12 @@ def test_an_update_of_adam_has_one_order_of_operations():
 def test_a_mean_over_more_points_than_there_are_is_refused():
     with pytest.raises(ValueError, match="points"):
         ops.mean_square(torch.ones(2, 5), 6)
+
+
+def test_row_sums_and_products_have_the_gradients_of_torch():
+    a = random_tensor(7, 5).requires_grad_()
+    b = random_tensor(5, 3).requires_grad_()
+    assert_near(ops.row_sums(a), a.sum(dim=1), 1e-14)
+    assert_near(ops.matmul(a, b), a @ b, 1e-14)
+    assert gradcheck(ops.row_sums, a)
+    assert gradcheck(ops.matmul, (a, b))

@@ -106,10 +106,10 @@ def chebyshev_coefficients(values: np.ndarray) -> np.ndarray:
 
 
 class ChebyshevSeries(torch.autograd.Function):
-    """Functions given at the Chebyshev points, at other points x (points,) of [−1, 1].
+    """Functions, given at the n Chebyshev points, at other points x (points,) of [−1, 1].
 
-    Each of `jet` is (components, n); so are the results, (components, points). Computed in float64,
-    so that the series add no error to a network in float32.
+    Each tensor of `jet` is (components, n), each result (components, points). The series is
+    computed in float64; for a network in float32 the result is rounded once.
     """
 
     @staticmethod

@@ -1,7 +1,8 @@
 """fma, bit patterns, and vectors of 64 bytes (16 float32 or 8 float64), for Numba's compiler.
 
-Numba has none of these. Each function below emits one instruction of LLVM, which means the same on
-every processor; one without such vectors, or without fma, takes several instructions instead.
+Numba has none of these. The functions below emit LLVM code whose result IEEE 754 fixes. On a
+processor without vectors of this size LLVM splits them; without fma it calls `fma` of the C
+library, which also rounds once.
 """
 
 from typing import Any
@@ -31,7 +32,7 @@ class Vector(types.Type):
 
 @register_model(Vector)
 class VectorModel(models.PrimitiveModel):
-    """How Numba keeps a Vector: in a register."""
+    """How Numba keeps a Vector: as one LLVM value."""
 
     def __init__(self, manager: Any, vector: Vector) -> None:
         super().__init__(manager, vector, vector.llvm)

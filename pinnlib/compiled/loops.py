@@ -1,7 +1,10 @@
-"""The loops. Elementary functions are computed in float64 and rounded to the type of their result.
+"""Compiled loops: elementary functions, sums, products, trunks, ansatz, Adam.
 
-All loops are in this one file because Numba's cache on disk notices changes of a loop's own file
-only. Shapes are (runs, components, points) unless said otherwise; a jet is a tuple of three arrays.
+The elementary functions compute in float64 and round to the type of their result; the Fourier
+trunk has polynomials of its own, in the type of the run. All loops are in one file because Numba's
+cache on disk checks only the file of a loop: after a change in lanes.py delete the cache.
+
+Shapes are (runs, components, points) unless said otherwise; a jet is a tuple of three arrays.
 """
 
 import math
@@ -25,7 +28,7 @@ compiled: Any = numba.njit(nogil=True, cache=True, error_model="numpy")
 inlined: Any = numba.njit(inline="always", error_model="numpy")
 ufunc: Any = numba.vectorize(["float32(float32)", "float64(float64)"], nopython=True, cache=True)
 
-BLOCK = 128  # points at a time: what a block touches stays in the first-level cache
+BLOCK = 128  # points at a time, so that the arrays of a block stay in the cache
 LANES = 32  # partial sums of a sum over points
 
 # Elementary functions of one float64, by Taylor polynomials on a reduced range
@@ -40,7 +43,7 @@ COS = tuple((-1) ** (n // 2) / math.factorial(n) for n in range(16, 0, -2))
 ATANH = tuple(2 / n for n in range(21, 1, -2))
 ONE_BITS = 0x3FF0000000000000  # of 1.0
 SQRT_HALF_BITS = 0x3FE6A09E667F3BCD  # of √½
-LEAST, MOST = -708.0, 709.8  # e^x is 0 below and ∞ above
+LEAST, MOST = -708.0, 709.8  # exp returns 0 below (true values are under 4e-308) and ∞ above
 
 
 @inlined
@@ -187,7 +190,7 @@ def sin_and_cos(x, sine, cosine):
 
 @compiled
 def sum_of_squares(x, points):
-    """Σ x² over the first points of every row; x (rows, points)."""
+    """Σ x² over the first `points` entries of every row of x."""
     sums = np.empty(len(x), x.dtype)
     lanes = np.empty(LANES, x.dtype)
     for i in range(len(x)):
@@ -443,7 +446,7 @@ def _omega_gradient(weight, omega, sums, bar_omega):
 def tanh_forward(a, bias, h):
     """The jet h of tanh(a + bias): y, d a', d (a'' − 2 y a'²) with d = 1 − y².
 
-    Every loop has one store: with more, LLVM does not vectorise, for fear of overlap.
+    Each loop stores to one array; with several, LLVM did not vectorise these loops.
     """
     one = a.dtype.type(1)
     two = a.dtype.type(2)

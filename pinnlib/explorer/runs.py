@@ -8,7 +8,7 @@ import pandas as pd
 
 from pinnlib.paths import RECORDS
 from pinnlib.runs.progress import TimeEstimate
-from pinnlib.runs.record import history_of, result_of, same_formulas
+from pinnlib.runs.record import history_of, metrics_of, result_of, same_formulas
 from pinnlib.runs.store import Store
 from pinnlib.spec import RunSpec
 from pinnlib.style.labels import METRIC_LABELS
@@ -80,4 +80,5 @@ class RunLibrary:
 
 def _result_without_parameters(spec, record):
     history = history_of(record)
-    return Result(spec, record["status"], record["metrics"], history, None, record["seconds"])
+    status, metrics, seconds = record["status"], metrics_of(record), record["seconds"]
+    return Result(spec, status, metrics, history, None, seconds, nodes=record["nodes"])

@@ -12,7 +12,7 @@ import torch
 import pinnlib
 from pinnlib.paths import ROOT
 
-# Raised if and only if a change alters the bits of a run (a test checks this).
+# Raise it with every change that alters the bits of a run; tests/test_bits.py notices such changes.
 NUMERICS = 2
 CODE = ("pinnlib", "paper/main.tex", "paper/references.bib")  # what `commit` watches for changes
 

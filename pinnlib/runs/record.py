@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from pinnlib.metrics import Metrics
 from pinnlib.registry import overrides
 from pinnlib.runs.provenance import NUMERICS
 from pinnlib.spec import RunSpec, key_of
@@ -74,7 +75,7 @@ class SettingsCheck:
 
 
 def record_of(result: Result, origin: dict[str, str]) -> Record:
-    """The record of a finished run; the parameters of a network are left out."""
+    """The record of a finished run; of a diverged or a large one only a hash of the parameters."""
     metrics: dict[str, float | None] = {}
     for name, value in result.metrics.items():
         metrics[name] = value if math.isfinite(value) else None
@@ -120,9 +121,15 @@ def result_of(record: Record) -> Result:
         raise ValueError(f"record {record['key']}: its parameters do not match their checksum")
     parameters = np.frombuffer(raw, _little_endian(spec.precision)).astype(spec.precision)
     history = history_of(record)
-    status, metrics, seconds = record["status"], record["metrics"], record["seconds"]
+    status, metrics, seconds = record["status"], metrics_of(record), record["seconds"]
     nodes = record["nodes"]
     return Result(spec, status, metrics, history, parameters, seconds, nodes=nodes)
+
+
+def metrics_of(record: Record) -> Metrics:
+    """The metrics of a record; JSON has null where they are NaN."""
+    metrics = record["metrics"]
+    return {name: math.nan if value is None else value for name, value in metrics.items()}
 
 
 def history_of(record: Record) -> pd.DataFrame:
@@ -140,6 +147,7 @@ def same_formulas(record: Record) -> bool:
     If not, its gate, trunk or system has another formula now, under the same name.
     """
     theta, collocation, objective = start([RunSpec(**record["spec"])])
+    objective.resolve(theta)  # as before the first update of a training
     with torch.no_grad():
         terms = objective.terms(theta, collocation.draw())
     now = {name: term.item() for name, term in terms.items() if name.startswith("rms_")}
