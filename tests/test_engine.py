@@ -372,7 +372,7 @@ def tail_of_series(spec, theta, n):
 HARDER = [  # the interval, and a factor of the initial parameters
     (10.0, 4),
     (10.0, 6),
-    (200.0, 1),
+    (300.0, 1),
 ]
 
 
@@ -440,7 +440,7 @@ def test_a_spectral_trunk_has_no_nodes():
 @pytest.mark.filterwarnings("ignore::pinnlib.reference.NotOnFileWarning")
 def test_the_nodes_of_a_run_do_not_depend_on_its_batch():
     """Over this long interval one seed needs more nodes than the other."""
-    long = {"model": "baseline", "horizon": 200.0, "steps": 2}
+    long = {"model": "baseline", "horizon": 300.0, "steps": 2}
     specs = [RunSpec(seed=seed, **long) for seed in (0, 1)]
     together = train(specs)
     assert [result.nodes for result in together] == [512, 256]
