@@ -25,10 +25,11 @@ from pinnlib import GATES, MLP, MODELS, Gate, RunSpec
 from pinnlib.explorer.runs import RunLibrary
 from pinnlib.gates import Jet
 from pinnlib.paths import ROOT
-from pinnlib.runs.executors import GUARD, open_executor
+from pinnlib.runs import executors
+from pinnlib.runs.executors import GUARD
 from pinnlib.runs.progress import TimeEstimate, WorkBar
 from pinnlib.runs.store import Store
-from pinnlib.runs.sweep import FIRST, SweepError, order_batches, sweep
+from pinnlib.runs.sweep import FIRST, SweepError, open_executor, order_batches, sweep
 from pinnlib.training import batches
 
 SPECS = [
@@ -205,34 +206,51 @@ def test_a_real_scheduler_with_a_worker_killed_in_the_middle(tmp_path, undisturb
     assert essence(Store(folder).load()) == undisturbed
 
 
-DEADLY = """
-import os
-from pinnlib.runs import executors
-train = executors.train_batch
-def deadly(specs, **options):
-    if any(spec.seed == 1 for spec in specs):
-        os._exit(1)
-    return train(specs, **options)
-executors.train_batch = deadly
-"""
+def serve_until_seed_one(pipe):
+    """The work of a worker that dies of the run with seed 1."""
+    train = executors.train_batch
+
+    def deadly(specs, **options):
+        if any(spec.seed == 1 for spec in specs):
+            os._exit(1)
+        return train(specs, **options)
+
+    executors.train_batch = deadly
+    executors.serve_batches(pipe)
 
 
 @pytest.mark.cluster
-def test_a_batch_whose_worker_dies_is_trained_run_by_run(tmp_path):
-    (tmp_path / "deadly.py").write_text(DEADLY)
+def test_a_batch_whose_worker_dies_is_trained_run_by_run(monkeypatch):
+    monkeypatch.setattr(executors.Worker, "work", staticmethod(serve_until_seed_one))
     part = [RunSpec(seed=s, steps=12, points=40) for s in range(3)]
-    config = {
-        "distributed.worker.preload": [str(tmp_path / "deadly.py")],
-        "distributed.scheduler.allowed-failures": 0,
-    }
     reports = []
-    with dask.config.set(config), open_executor(3, 2, None) as executor:
+    with open_executor(3, 2, None) as executor:
         finished = list(executor.run([part], lambda *report: reports.append(report)))
-    # Runs that wait at the same worker may fail with it: the next sweep trains them again.
-    statuses = {batch[0].seed: records[0]["status"] for batch, records in finished}
-    assert statuses.keys() == {0, 1, 2}
-    assert statuses[1] == "failed"
+    records = {batch[0].seed: records[0] for batch, records in finished}
+    assert {s: records[s]["status"] for s in range(3)} == {0: "ok", 1: "failed", 2: "ok"}
+    assert "exit code 1" in records[1]["error"]
     assert (part, 0) in reports  # the progress of the lost batch is taken back
+
+
+@pytest.mark.cluster
+def test_a_killed_worker_is_replaced(tmp_path, undisturbed):
+    with start_sweep(tmp_path, 2) as process:
+        wait_for_records(tmp_path / "records", process)
+        for child in psutil.Process(process.pid).children():
+            if "spawn_main" in " ".join(child.cmdline()):
+                child.kill()
+        process.wait(timeout=120)
+    assert process.returncode == 0
+    assert essence(Store(tmp_path / "records").load()) == undisturbed
+
+
+@pytest.mark.cluster
+def test_workers_end_when_the_sweep_is_killed(tmp_path):
+    with start_sweep(tmp_path, 2) as process:
+        wait_for_records(tmp_path / "records", process)
+        process.kill()
+        process.wait()
+        wait_until(lambda: group_is_gone(process), 30)
 
 
 @pytest.mark.parametrize("workers", [0, 0.5, -1, "two"])
@@ -242,25 +260,13 @@ def test_bad_workers_are_refused(workers, tmp_path):
 
 
 @pytest.mark.cluster
-def test_our_scheduler_and_workers_listen_on_loopback_only():
-    with open_executor(2, 2, None) as executor:
-        assert executor.processes == 2
-        family = [psutil.Process(), *psutil.Process().children(recursive=True)]
-        listening = [
-            c.laddr.ip
-            for p in family
-            for c in p.net_connections("inet")
-            if c.status == psutil.CONN_LISTEN
-        ]
-    assert listening
-    assert set(listening) <= {"127.0.0.1", "::1"}
-
-
-@pytest.mark.cluster
-def test_a_closed_lid_does_not_count_as_the_death_of_workers():
-    with open_executor(2, 2, None) as executor:
-        ttl = executor.client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.worker_ttl)
-    assert ttl is None
+def test_workers_open_no_port(tmp_path):
+    with start_sweep(tmp_path, 2) as process:
+        wait_for_records(tmp_path / "records", process)
+        sweeper = psutil.Process(process.pid)
+        family = [sweeper, *sweeper.children(recursive=True)]
+        assert len(family) >= 3
+        assert not any(member.net_connections("inet") for member in family)
 
 
 def test_an_address_without_a_scheduler_is_named(tmp_path):

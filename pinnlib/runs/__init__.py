@@ -6,7 +6,8 @@
     store       the append-only store of records
     table       specifications of studies, those without a record, records as rows of a table
     sweep       train the runs that have no record yet
-    executors   where batches are trained: in this process or on a Dask cluster
+    executors   where batches are trained: in this process or in others of this machine
+    cluster     the same on the workers of a Dask scheduler
     progress    progress bars, and how long runs take at the pace of the records
     provenance  version of the numerics, processor and commit behind a record
     audit       retrain a sample of the records and compare to the bit

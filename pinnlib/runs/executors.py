@@ -1,20 +1,16 @@
-"""Where batches of runs are trained: in this process, or by the workers of a Dask cluster.
-
-An executor has `processes`, the number of batches that it trains at once, and
-`run(parts, reach)`, which yields (batch, its records) as batches finish and calls
-reach(batch, share) when a share of a batch's work is done.
-"""
+"""Where batches of runs are trained on this machine: in this process, or in others."""
 
 import contextlib
+import multiprocessing
+import os
 import signal
 import threading
-import uuid
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from multiprocessing import resource_tracker
-
-import dask
-from distributed import Client, Future, LocalCluster, as_completed, get_worker
+from multiprocessing.connection import Connection, wait
+from typing import Protocol
 
 from pinnlib.registry import UserError
 from pinnlib.runs.provenance import origin
@@ -22,24 +18,7 @@ from pinnlib.runs.record import Record, failure_of, record_of
 from pinnlib.spec import RunSpec
 from pinnlib.training import train_batch
 
-DASK = {
-    # Dask sees the death of a worker at once; a pause of the whole sweep (a closed lid) is none.
-    "distributed.scheduler.worker-ttl": None,
-    # A worker is given one batch at a time: batches are long, and none is moved between workers.
-    "distributed.scheduler.worker-saturation": 1.0,
-    "distributed.scheduler.work-stealing": False,
-    # Monitoring, which took 5% of the time.
-    "distributed.worker.profile.enabled": False,
-    "distributed.admin.tick.interval": "1s",
-    "distributed.worker.memory.monitor-interval": "1s",
-}
-LOCAL = {
-    "threads_per_worker": 1,
-    "host": "127.0.0.1",
-    "dashboard_address": "127.0.0.1:0",
-    "silence_logs": "CRITICAL",
-}
-PROGRESS = "pinnlib-progress"  # the Dask topic under which workers report progress
+SPAWN = multiprocessing.get_context("spawn")
 GUARD = (
     "a script that sweeps with several workers is run by each of them too: "
     'put the call under `if __name__ == "__main__":`'
@@ -49,6 +28,16 @@ Batch = list[RunSpec]
 Finished = Iterator[tuple[Batch, list[Record]]]
 Reach = Callable[[Batch, float], None]
 ReportShare = Callable[[float], None]
+
+
+class Executor(Protocol):
+    """Trains batches, `processes` of them at once."""
+
+    processes: int
+
+    def run(self, parts: Iterable[Batch], reach: Reach) -> Finished:
+        """Yield (batch, its records) as batches finish; reach(batch, share) tells of progress."""
+        ...
 
 
 class SweepError(UserError):
@@ -94,81 +83,114 @@ class InProcessExecutor:
             yield part, records
 
 
-class DaskExecutor:
-    """Trains batches on the workers of a Dask client."""
+def serve_batches(pipe: Connection) -> None:
+    """The work of a worker: answer each batch with shares of the work done, then its records.
 
-    def __init__(self, client: Client) -> None:
-        self.client = client
-        self.waiting: dict[str, Batch] = {}  # by key of the Dask task
-        self.processes = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+    The first share, 0, says that the process has started. It ends with the one that started it.
+    """
+
+    def report(share: float) -> None:
+        try:
+            pipe.send(share)
+        except OSError:
+            os._exit(1)  # nobody waits for the results any more
+
+    report(0.0)
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            pipe.send(train_records(pipe.recv(), report))
+
+
+class Worker:
+    """A process that trains one batch at a time, at the other end of a pipe."""
+
+    work = staticmethod(serve_batches)
+
+    def __init__(self) -> None:
+        self.pipe, far_end = SPAWN.Pipe()
+        self.process = SPAWN.Process(target=self.work, args=(far_end,), daemon=True)
+        self.process.start()
+        far_end.close()  # the process has its own copy: if it dies, reading the pipe fails
+        self.started = False
+        self.part: Batch = []  # in training
+
+    def take(self, part: Batch) -> None:
+        self.part = part
+        with contextlib.suppress(OSError):  # a dead process is noticed when its news are read
+            self.pipe.send(part)
+
+    def news(self) -> float | list[Record] | SweepError:
+        """A share of the work done, the records of the batch, or the death of the process."""
+        try:
+            return self.pipe.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            return SweepError(f"its process ended with exit code {self.process.exitcode}")
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.join()
+
+
+class ProcessExecutor:
+    """Trains batches in processes of this machine, which share nothing: no lock and no socket."""
+
+    def __init__(self, processes: int) -> None:
+        self.processes = processes
+        self.workers: list[Worker] = []
 
     def run(self, parts: Iterable[Batch], reach: Reach) -> Finished:
-        """A batch whose workers died is trained again run by run."""
-        self.client.subscribe_topic(PROGRESS, partial(self._on_progress, reach))
-        completed = as_completed([self._submit(part) for part in parts])
-        for future in completed:
-            part = self.waiting.pop(future.key)
-            if future.status == "finished":
+        """A batch whose process dies is trained again run by run.
+
+        A run that loses its process a second time has failed.
+        """
+        waiting = deque(parts)
+        lost: set[RunSpec] = set()
+        while waiting or any(worker.part for worker in self.workers):
+            self._hand_out(waiting)
+            for worker in self._workers_with_news():
+                news, part = worker.news(), worker.part
+                if isinstance(news, SweepError):
+                    self._bury(worker, news)
+                worker.started = True
+                if not part:
+                    continue
+                if isinstance(news, float):
+                    reach(part, news)
+                    continue
+                if isinstance(news, SweepError):
+                    if lost.isdisjoint(part):
+                        lost.update(part)
+                        waiting.extend([spec] for spec in part)
+                        reach(part, 0)
+                        continue
+                    news = [failure_of(spec, news, {}) for spec in part]
+                worker.part = []
                 reach(part, 1)
-                yield part, future.result()
-            elif future.status != "error":
-                lost = f"the Dask scheduler was lost ({future.status})"
-                raise SweepError(f"{lost}; the same command goes on from here")
-            elif len(part) > 1:
-                reach(part, 0)
-                for spec in part:
-                    completed.add(self._submit([spec]))
-            else:
-                reach(part, 1)
-                yield part, [failure_of(part[0], future.exception(), {})]
+                yield part, news
 
-    def _submit(self, part: Batch) -> Future:
-        key = f"train-{uuid.uuid4()}"
-        self.waiting[key] = part
-        return self.client.submit(_train_on_worker, part, key=key, retries=1)
+    def _hand_out(self, waiting: deque[Batch]) -> None:
+        """Start the processes that are missing, and give a batch to each that has none."""
+        if len(self.workers) < self.processes:
+            with _signals_delayed():
+                while len(self.workers) < self.processes:
+                    self.workers.append(Worker())
+        for worker in self.workers:
+            if waiting and worker.started and not worker.part:
+                worker.take(waiting.popleft())
 
-    def _on_progress(self, reach: Reach, event: tuple) -> None:
-        task, share = event[1]
-        part = self.waiting.get(task)
-        if part is not None:  # else it is a task of another sweep on the same scheduler
-            reach(part, share)
+    def _workers_with_news(self) -> list[Worker]:
+        ready = wait([worker.pipe for worker in self.workers])
+        return [worker for worker in self.workers if worker.pipe in ready]
 
+    def _bury(self, worker: Worker, death: SweepError) -> None:
+        self.workers.remove(worker)
+        if not worker.started:
+            raise SweepError(f"no worker could be started ({death}); {GUARD}")
 
-def _train_on_worker(part: Batch) -> list[Record]:
-    worker = get_worker()
-    task = worker.get_current_task()
-    return train_records(part, lambda share: worker.log_event(PROGRESS, [task, share]))
-
-
-Executor = InProcessExecutor | DaskExecutor
-
-
-@contextlib.contextmanager
-def open_executor(runs: int, workers: int, scheduler: str | None) -> Iterator[Executor]:
-    """The executor of a number of runs: on the scheduler, local processes, or this process."""
-    if runs == 0 or (workers == 1 and not scheduler):
-        yield InProcessExecutor()
-        return
-    with dask.config.set(DASK), contextlib.ExitStack() as stack:
-        home = scheduler or _start_local_cluster(min(workers, runs), stack)
-        yield DaskExecutor(stack.enter_context(_connect(home)))
-
-
-def _connect(home: str | LocalCluster) -> Client:
-    try:
-        return Client(home)
-    except OSError as error:
-        address = home if isinstance(home, str) else "loopback"
-        raise SweepError(f"no Dask scheduler answers at {address}: {error}") from None
-
-
-def _start_local_cluster(workers: int, stack: contextlib.ExitStack) -> LocalCluster:
-    """Processes on loopback. `stack` shuts them down, also after a Ctrl-C while they start."""
-    try:
-        with _signals_delayed():
-            return stack.enter_context(LocalCluster(n_workers=workers, **LOCAL))
-    except RuntimeError as error:
-        raise SweepError(f"no worker could be started ({error}); {GUARD}") from None
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.stop()
 
 
 @contextlib.contextmanager

@@ -1,14 +1,23 @@
 """Train the runs that have no record yet, and store every finished run at once."""
 
+import contextlib
 import multiprocessing
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pinnlib.paths import RECORDS
 from pinnlib.registry import is_whole, validate
-from pinnlib.runs.executors import GUARD, Batch, SweepError, open_executor
+from pinnlib.runs.cluster import open_cluster
+from pinnlib.runs.executors import (
+    GUARD,
+    Batch,
+    Executor,
+    InProcessExecutor,
+    ProcessExecutor,
+    SweepError,
+)
 from pinnlib.runs.progress import TimeEstimate, WorkBar, message_stream
 from pinnlib.runs.provenance import NUMERICS
 from pinnlib.runs.record import Record, Records, full_settings, same_formulas
@@ -106,6 +115,19 @@ def sweep(
         on_record = writer.records
         report.records = {spec.key: on_record[spec.key] for spec in specs if spec.key in on_record}
     return report
+
+
+@contextlib.contextmanager
+def open_executor(runs: int, workers: int, scheduler: str | None) -> Iterator[Executor]:
+    """The executor of a number of runs: on the scheduler, local processes, or this process."""
+    if runs == 0 or (workers == 1 and not scheduler):
+        yield InProcessExecutor()
+    elif scheduler:
+        with open_cluster(scheduler) as executor:
+            yield executor
+    else:
+        with contextlib.closing(ProcessExecutor(min(workers, runs))) as executor:
+            yield executor
 
 
 def _print_stopped(report: Report, missing_before: int) -> None:
