@@ -169,7 +169,7 @@ class WorkBar:
             done = sum(self.work.values())
             self.state[0] = sum(self.trained.values())
             self.state[2] = self._time_left(done)
-            self.bar.update(done - self.bar.n)
+            self.bar.update(min(done, self.total) - self.bar.n)  # a sum may round up
 
     def _time_left(self, done: float) -> str:
         if self.state[0] == self.state[1]:
