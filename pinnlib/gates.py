@@ -85,7 +85,18 @@ class Rational(Gate):
         return Jet(t * left, left * left, -2 * left * left * left)
 
 
+@dataclass(frozen=True)
+class NoGate(Gate):
+    """g = 1, the factor of ũ in an ansatz without a gate."""
+
+    name = "none"
+
+    def jet(self, t: Tensor) -> Jet:
+        return Jet(torch.ones_like(t), torch.zeros_like(t), torch.zeros_like(t))
+
+
 GATES: Registry = {kind.name: kind for kind in (Exponential, Linear, Tanh, Rational)}
+NO_GATES: Registry = {NoGate.name: NoGate}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Trunks ũ(t) and the gated ansatz around them; every function works on a batch of runs."""
+"""Trunks ũ(t); every function works on a batch of runs."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -13,9 +13,8 @@ from torch import Tensor
 
 from pinnlib import ops
 from pinnlib.compiled import autograd
-from pinnlib.gates import Gate, Jet
+from pinnlib.gates import Jet
 from pinnlib.registry import Named, Registry, is_number, is_whole, validate
-from pinnlib.systems import System
 
 Blocks = dict[str, Tensor]  # parameters by name, each (runs, …)
 Shapes = dict[str, tuple[int, ...]]  # of one run
@@ -234,94 +233,3 @@ def _stack_jets(jets: Sequence[Sequence[Tensor]]) -> Jet:
 
 
 MODELS: Registry = {kind.name: kind for kind in (MLP, FixedFourier, AdaptiveFourier)}
-
-
-def to_latent(system: System, q: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
-    """The latent variables (ρ, θ) of states q (components, …), with r = r_min + softplus(ρ)."""
-    latent = np.array(q, dtype=float)
-    for c, positive in enumerate(system.positive):
-        if positive:
-            latent[c] = inverse_softplus(latent[c] - system.floor)
-    return latent
-
-
-def product(a: Jet, b: Jet) -> Jet:
-    """(ab)' = a'b + ab',  (ab)'' = a''b + 2a'b' + ab''."""
-    value = a.value * b.value
-    first = a.first * b.value + a.value * b.first
-    second = a.second * b.value + 2 * a.first * b.first + a.value * b.second
-    return Jet(value, first, second)
-
-
-class Ansatz:
-    """û = u0 + g ũ in the latent variables, and r = r_min + softplus(ρ̂) where positive.
-
-    With `velocities`, û = u0 + (g/g'(0)) v0 + g² ũ, which holds the initial velocity too.
-    Positions and velocities are (runs, components): nothing else knows the initial state.
-    """
-
-    def __init__(
-        self,
-        trunk: Trunk,
-        gate: Gate,
-        system: System,
-        positions: Sequence[Sequence[float]],
-        dtype: torch.dtype,
-        velocities: Sequence[Sequence[float]] | None = None,
-    ):
-        self.trunk = trunk
-        self.gate = gate
-        self.system = system
-        start = to_latent(system, np.transpose(positions)).T
-        self.start = torch.tensor(start, dtype=dtype)[:, :, None]  # (runs, components, 1)
-        self.holds_velocity = velocities is not None
-        self.drift = torch.zeros_like(self.start)
-        if velocities is not None:
-            self.drift = self._drift(velocities).to(dtype)
-
-    def _drift(self, velocities: Sequence[Sequence[float]]) -> Tensor:
-        """Latent velocity at the start over g'(0): dr/dρ is σ(ρ₀)."""
-        slope = self.gate.jet(torch.zeros(1, dtype=torch.float64)).first
-        positive = torch.tensor(self.system.positive)[:, None]
-        velocity = torch.tensor(velocities, dtype=torch.float64)[:, :, None]
-        latent = torch.where(positive, velocity / ops.sigmoid(self.start.double()), velocity)
-        return latent / slope
-
-    def frame(self, t: Tensor) -> tuple[Jet, Jet]:
-        """(factor of ũ, gate), jets (runs, points); û is u0 + drift·gate + factor·ũ."""
-        gate = self.gate.jet(t)
-        return (product(gate, gate) if self.holds_velocity else gate), gate
-
-    def trunk_jet(self, theta: Tensor, t: Tensor) -> Jet:
-        """The jet of ũ, each (runs, components, points)."""
-        return self.trunk.jet(self.blocks(theta), t)
-
-    def blocks(self, theta: Tensor) -> Blocks:
-        """The parameters of the trunk by name."""
-        return self.trunk.blocks(theta, len(self.system.components))
-
-    def latent(self, theta: Tensor, t: Tensor) -> Jet:
-        """(ρ̂, θ̂) and derivatives, each (runs, components, points)."""
-        free = self.trunk_jet(theta, t)
-        components = self._wrap(free, t, [False] * len(self.system.components))
-        return Jet(*(torch.stack(order, dim=1) for order in zip(*components, strict=True)))
-
-    def jets(self, theta: Tensor, t: Tensor) -> list[Jet]:
-        """One Jet of (runs, points) per component of the state."""
-        return self.jets_around(self.trunk_jet(theta, t), t)
-
-    def jets_around(self, free: Jet, t: Tensor) -> list[Jet]:
-        """The same from the jet of ũ."""
-        return self._wrap(free, t, self.system.positive)
-
-    def _wrap(self, free: Jet, t: Tensor, positive: Sequence[bool]) -> list[Jet]:
-        rows = len(free.value)  # one start for many rows of parameters is allowed
-        start, drift = self.start[:, :, 0].expand(rows, -1), self.drift[:, :, 0].expand(rows, -1)
-        constants = (start, drift, positive, self.system.floor)
-        orders = autograd.AnsatzJet.apply(self.frame(t), *constants, *free)
-        return [Jet(*orders[i : i + 3]) for i in range(0, len(orders), 3)]
-
-    def residual(self, jets: Sequence[Jet]) -> tuple[Tensor, ...]:
-        """R, one (runs, points) per component."""
-        q, v, a = zip(*jets, strict=True)
-        return self.system.residual(q, v, a)

@@ -1,4 +1,4 @@
-"""Optimisers: small named objects; `start` gives the update function of one training."""
+"""Optimisers and learning-rate schedules: small named objects."""
 
 import math
 from collections.abc import Callable
@@ -6,20 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy.optimize import minimize
 from torch import Tensor
 
+from pinnlib import ops
 from pinnlib.compiled import loops
 from pinnlib.registry import Named, Registry, is_number, validate
 
-Step = Callable[[Tensor], None]  # moves the parameters, given the gradient
+Step = Callable[[Tensor, float], None]  # moves the parameters by gradient and learning rate
 
 
 @dataclass(frozen=True)
 class Optimiser(Named):
     """An optimiser; a subclass gives `name` and `start`."""
 
-    def start(self, theta: Tensor, lr: float) -> Step:
-        """A function of the gradient that moves `theta` (runs, parameters) in place."""
+    def start(self, theta: Tensor) -> Step:
+        """The function of one training that moves `theta` (runs, parameters) in place."""
         raise NotImplementedError
 
 
@@ -32,14 +34,14 @@ class Adam(Optimiser):
     epsilon = 1e-8
     name = "adam"
 
-    def start(self, theta: Tensor, lr: float) -> Step:
+    def start(self, theta: Tensor) -> Step:
         flat = theta.detach().view(-1).numpy()  # shares its memory with theta
         first = np.zeros_like(flat)
         second = np.zeros_like(flat)
         number = flat.dtype.type
         power1 = power2 = 1.0
 
-        def step(gradient: Tensor) -> None:
+        def step(gradient: Tensor, lr: float) -> None:
             nonlocal power1, power2
             power1 *= self.beta1
             power2 *= self.beta2
@@ -62,11 +64,11 @@ class Momentum(Optimiser):
         ok = is_number(self.momentum) and 0 <= self.momentum < 1
         validate("momentum", self.momentum, ok, "a number in [0, 1)")
 
-    def start(self, theta: Tensor, lr: float) -> Step:
+    def start(self, theta: Tensor) -> Step:
         velocity = torch.zeros_like(theta)
 
         @torch.no_grad()
-        def step(gradient: Tensor) -> None:
+        def step(gradient: Tensor, lr: float) -> None:
             velocity.mul_(self.momentum).add_(gradient)
             theta.sub_(velocity * lr)
 
@@ -74,3 +76,53 @@ class Momentum(Optimiser):
 
 
 OPTIMISERS: Registry = {kind.name: kind for kind in (Adam, Momentum)}
+
+
+def lbfgs(
+    function: Callable[[Tensor], Tensor], theta: Tensor, iterations: int
+) -> tuple[Tensor, int]:
+    """Minimise a function of theta (1, parameters) in float64: the minimum, iterations taken.
+
+    SciPy's sums depend on the processor: the bits of the result do too.
+    """
+
+    def value_and_gradient(row: np.ndarray) -> tuple[float, np.ndarray]:
+        point = torch.from_numpy(row[None]).requires_grad_()
+        value = function(point)
+        (gradient,) = torch.autograd.grad(value, point, torch.ones_like(value))
+        return value.item(), gradient[0].numpy()
+
+    options = {"maxiter": iterations, "maxfun": 10 * iterations, "maxcor": 50, "ftol": 0, "gtol": 0}
+    start = theta[0].detach().numpy()
+    found = minimize(value_and_gradient, start, method="L-BFGS-B", jac=True, options=options)
+    return torch.from_numpy(found.x[None]), int(found.nit)
+
+
+@dataclass(frozen=True)
+class Schedule(Named):
+    """The learning rate in the course of a training; a subclass gives `name` and `factor`."""
+
+    def factor(self, share: float) -> float:
+        """What the learning rate is multiplied by, after a share in [0, 1) of the updates."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Constant(Schedule):
+    name = "constant"
+
+    def factor(self, share: float) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Cosine(Schedule):
+    """(1 + cos πs)/2: from 1 down to 0."""
+
+    name = "cosine"
+
+    def factor(self, share: float) -> float:
+        return (1 + float(ops.cos(np.array(math.pi * share)))) / 2
+
+
+SCHEDULES: Registry = {kind.name: kind for kind in (Constant, Cosine)}

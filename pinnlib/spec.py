@@ -11,20 +11,29 @@ from typing import Any
 
 import torch
 
-from pinnlib.gates import GATES, Gate, validate_gate
-from pinnlib.losses import LOSSES
-from pinnlib.models import MODELS, Ansatz, Trunk
-from pinnlib.optimisers import OPTIMISERS, Optimiser
+from pinnlib.ansatz import FORMS, Ansatz
+from pinnlib.gates import GATES, NO_GATES, Gate, NoGate, validate_gate
+from pinnlib.losses import LOSSES, Loss
+from pinnlib.models import MODELS, Trunk
+from pinnlib.optimisers import OPTIMISERS, SCHEDULES, Optimiser, Schedule
 from pinnlib.reference import Problem, Reference, reference_solution
 from pinnlib.registry import Registry, is_number, is_whole, lookup, overrides, set_numbers, validate
 from pinnlib.systems import SYSTEMS, System
 
 PRECISIONS: Registry = {"float32": torch.float32, "float64": torch.float64}
-REGISTRIES = {"model": MODELS, "gate": GATES, "optimiser": OPTIMISERS, "system": SYSTEMS}
-CHOICES = {"loss": LOSSES, "precision": PRECISIONS}
+REGISTRIES = {
+    "model": MODELS,
+    "gate": GATES,
+    "loss": LOSSES,
+    "optimiser": OPTIMISERS,
+    "schedule": SCHEDULES,
+    "system": SYSTEMS,
+}
+CHOICES = {"precision": tuple(PRECISIONS), "form": FORMS}
+START = ("initial_position", "initial_velocity")  # of the system, unless given
 LIMITS = {"k": "> 0", "lr": "> 0", "horizon": "> 0", "lambda_ic": ">= 0", "lambda_phys": ">= 0"}
 STIFFEST = 1e6  # the reference of a stiffer spring takes hours
-LEAST = {"seed": 0, "steps": 1, "points": 1}  # smallest values of the integers
+LEAST = {"seed": 0, "steps": 1, "points": 1, "lbfgs": 0}  # smallest values of the integers
 
 
 @cache
@@ -46,22 +55,28 @@ class RunSpec:
                       with options: "exp(alpha=2)", "linear(scale=0.1)"
     k                 stiffness of the spring [N/m]
     lambda_ic         weight of the penalty on the initial velocity
-    loss              "balanced" (the released code's) or "mse" (the one in the paper's text)
+    loss              "balanced" (the released code's), "mse" (the one in the paper's text),
+                      "balanced(frozen=True)" or "weighted(weights=(1.0, 0.1))", by component
     seed              of the initial weights and of the random times
     steps, lr         number of updates, and the learning rate
     points            random times per update
     horizon           length of the time interval [s]
-    initial_position  (r [m], θ [rad]) at t = 0; the ansatz holds it exactly
-    initial_velocity  (r' [m/s], θ' [rad/s]) at t = 0; target of the velocity penalty
+    initial_position  (r [m], θ [rad]) at t = 0; (): the usual start of the system
+    initial_velocity  (r' [m/s], θ' [rad/s]) at t = 0, target of the velocity penalty; () as above
     lambda_phys       weight of the physics loss
     precision         "float32" or "float64"
-    system            the equations of motion, "spring_pendulum"
+    system            "spring_pendulum", "henon_heiles", "quartic" or "van_der_pol" (k is its μ)
     optimiser         "adam", or "sgd" (with momentum)
     hard_velocity     True: the ansatz u0 + (g/g'(0)) v0 + g² ũ also holds the initial velocity
+    form              of the ansatz: "gated"; "shifted", u0 + ũ − ũ(0); or "soft", ũ with a penalty
+                      on the initial position too. The last two have no gate: it becomes "none"
+    schedule          of the learning rate: "constant", or "cosine" (decay to zero)
+    lbfgs             iterations of L-BFGS after the updates, at fixed times; needs float64
 
-    The fields `model`, `gate`, `system` and `optimiser` hold text, as records and tables do; an
-    object such as `Exponential(2)` is accepted and stored as its text. The objects they stand for
-    are `trunk`, `gate_object`, `system_object` (with this k) and `optimiser_object`.
+    Fields such as `model` or `gate` hold text, as records and tables do; an object such as
+    `Exponential(2)` is accepted and stored as its text. The objects they stand for are `trunk`,
+    `gate_object`, `loss_object`, `optimiser_object`, `schedule_object` and `system_object`
+    (with this k).
     """
 
     model: str = "adaptive"
@@ -74,24 +89,29 @@ class RunSpec:
     lr: float = 1e-3
     points: int = 2000
     horizon: float = 10.0
-    initial_position: tuple[float, ...] = (1.0, 0.2)
-    initial_velocity: tuple[float, ...] = (0.0, 0.0)
+    initial_position: tuple[float, ...] = ()
+    initial_velocity: tuple[float, ...] = ()
     lambda_phys: float = 1.0
     precision: str = "float32"
     system: str = "spring_pendulum"
     optimiser: str = "adam"
     hard_velocity: bool = False
+    form: str = "gated"
+    schedule: str = "constant"
+    lbfgs: int = 0
 
     def __post_init__(self) -> None:
         """Check every field and bring it into one form, so that equal runs have equal specs."""
         has_k = re.search(r"\bk *=", str(self.system))
         validate("system", self.system, not has_k, "given without k, which is a field of its own")
-        for field, registry in REGISTRIES.items():
-            object.__setattr__(self, field, str(lookup(field, registry, getattr(self, field))))
         for field, choices in CHOICES.items():
             value = getattr(self, field)
             ok = isinstance(value, str) and value in choices
             validate(field, value, ok, f"one of {', '.join(choices)}")
+        if self.form != "gated":
+            object.__setattr__(self, "gate", NoGate.name)
+        for field, registry in (REGISTRIES | {"gate": self._gates}).items():
+            object.__setattr__(self, field, str(lookup(field, registry, getattr(self, field))))
         is_bool = isinstance(self.hard_velocity, bool)
         validate("hard_velocity", self.hard_velocity, is_bool, "True or False")
         set_numbers(self, LIMITS)
@@ -100,13 +120,22 @@ class RunSpec:
             value = getattr(self, field)
             validate(field, value, is_whole(value, least), f"a whole number >= {least}")
             object.__setattr__(self, field, int(value))
+        ok = self.lbfgs == 0 or self.precision == "float64"
+        validate("precision", self.precision, ok, "float64 with lbfgs > 0")
         self._check_initial_state()
-        validate_gate(self.gate_object, self.horizon)
+        self.loss_object.validate_components(self.system_object.components)
+        if self.form == "gated":
+            validate_gate(self.gate_object, self.horizon)
+        else:
+            allowed = f"False with form={self.form!r}, which has no gate"
+            validate("hard_velocity", self.hard_velocity, not self.hard_velocity, allowed)
 
     def _check_initial_state(self) -> None:
         system = self.system_object
-        for field in ("initial_position", "initial_velocity"):
+        for field in START:
             value = getattr(self, field)
+            if value == ():
+                value = getattr(system, field)
             ok = isinstance(value, (tuple, list)) and all(map(is_number, value))
             allowed = f"one finite number for each of {', '.join(system.components)}"
             validate(field, value, ok and len(value) == len(system.components), allowed)
@@ -126,7 +155,11 @@ class RunSpec:
 
     @property
     def gate_object(self) -> Gate:
-        return lookup("gate", GATES, self.gate)
+        return lookup("gate", self._gates, self.gate)
+
+    @property
+    def _gates(self) -> Registry:
+        return GATES if self.form == "gated" else NO_GATES
 
     @property
     def system_object(self) -> System:
@@ -137,13 +170,30 @@ class RunSpec:
         return lookup("optimiser", OPTIMISERS, self.optimiser)
 
     @property
+    def loss_object(self) -> Loss:
+        return lookup("loss", LOSSES, self.loss)
+
+    @property
+    def schedule_object(self) -> Schedule:
+        return lookup("schedule", SCHEDULES, self.schedule)
+
+    @property
     def dtype(self) -> torch.dtype:
         return PRECISIONS[self.precision]
 
     @property
+    def overrides(self) -> dict[str, Any]:
+        """{name: value} of the settings that differ from their defaults."""
+        settings = overrides(self)
+        for field in START:
+            if settings[field] == getattr(self.system_object, field):
+                del settings[field]
+        return settings
+
+    @property
     def key(self) -> str:
         """Hash of the settings that differ from their defaults; it survives new fields."""
-        return key_of(overrides(self))
+        return key_of(self.overrides)
 
     @property
     def problem(self) -> Problem:
@@ -165,4 +215,5 @@ def ansatz_of(specs: Sequence[RunSpec], system: System, dtype: torch.dtype) -> A
     first = specs[0]
     positions = [spec.initial_position for spec in specs]
     velocities = [spec.initial_velocity for spec in specs] if first.hard_velocity else None
-    return Ansatz(first.trunk, first.gate_object, system, positions, dtype, velocities)
+    gate = first.gate_object
+    return Ansatz(first.trunk, gate, system, positions, dtype, velocities, first.form)

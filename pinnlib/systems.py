@@ -16,12 +16,17 @@ State = Any  # positions or velocities: a sequence of arrays, one per component
 
 @dataclass(frozen=True)
 class System(Named):
-    """A system q'' = acceleration(q, q') with stiffness k; a subclass names its components."""
+    """A system q'' = acceleration(q, q') with stiffness k.
+
+    A subclass names its components and has a usual start.
+    """
 
     k: float = 20.0
     components: ClassVar[tuple[str, ...]] = ()  # names of the coordinates
     positive: ClassVar[tuple[bool, ...]] = ()  # which of them must stay above `floor`
     angular: ClassVar[tuple[bool, ...]] = ()  # which of them are compared modulo 2π
+    initial_position: ClassVar[tuple[float, ...]] = ()  # usual start, which a run may replace
+    initial_velocity: ClassVar[tuple[float, ...]] = ()
     floor: ClassVar[float] = 1e-4  # r_min
 
     def acceleration(self, q: State, v: State) -> tuple[Array, ...]:
@@ -29,7 +34,7 @@ class System(Named):
         raise NotImplementedError
 
     def energy(self, q: State, v: State) -> Array:
-        """The total energy, conserved without damping."""
+        """The total energy, conserved without damping or driving."""
         raise NotImplementedError
 
     def residual(self, q: State, v: State, a: State) -> tuple[Array, ...]:
@@ -50,6 +55,8 @@ class SpringPendulum(System):
     components = ("r", "theta")
     positive = (True, False)
     angular = (False, True)
+    initial_position = (1.0, 0.2)
+    initial_velocity = (0.0, 0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,7 +81,76 @@ class SpringPendulum(System):
         return kinetic + spring - self.m * self.g * r * ops.cos(theta)
 
 
-SYSTEMS: Registry = {kind.name: kind for kind in (SpringPendulum,)}
+@dataclass(frozen=True)
+class _Stiff(System):
+    """A system whose only number is its stiffness k > 0."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        set_numbers(self, {"k": "> 0"})
+
+
+@dataclass(frozen=True)
+class HenonHeiles(_Stiff):
+    """Hénon–Heiles system with both frequencies √k: x'' = −k(x + 2xy), y'' = −k(y + x² − y²)."""
+
+    name = "henon_heiles"
+    components = ("x", "y")
+    positive = (False, False)
+    angular = (False, False)
+    initial_position = (0.0, 0.1)
+    initial_velocity = (0.35, 0.0)
+
+    def acceleration(self, q: State, v: State) -> tuple[Array, ...]:
+        x, y = q
+        return -self.k * (x + 2 * x * y), -self.k * (y + x * x - y * y)
+
+    def energy(self, q: State, v: State) -> Array:
+        x, y = q
+        kinetic = (v[0] * v[0] + v[1] * v[1]) / 2
+        return kinetic + self.k * ((x * x + y * y) / 2 + x * x * y - y * y * y / 3)
+
+
+@dataclass(frozen=True)
+class Quartic(_Stiff):
+    """Quartic oscillator x'' = −x − kx³: one component, which balancing cannot reweight."""
+
+    name = "quartic"
+    components = ("x",)
+    positive = (False,)
+    angular = (False,)
+    initial_position = (1.0,)
+    initial_velocity = (0.0,)
+
+    def acceleration(self, q: State, v: State) -> tuple[Array, ...]:
+        (x,) = q
+        return (-x - self.k * (x * x * x),)
+
+    def energy(self, q: State, v: State) -> Array:
+        square = q[0] * q[0]
+        return (v[0] * v[0] + square) / 2 + self.k / 4 * square * square
+
+
+@dataclass(frozen=True)
+class VanDerPol(_Stiff):
+    """Van der Pol oscillator x'' = k(1 − x²)x' − x; k is usually called μ. Energy is not kept."""
+
+    name = "van_der_pol"
+    components = ("x",)
+    positive = (False,)
+    angular = (False,)
+    initial_position = (2.0,)
+    initial_velocity = (0.0,)
+
+    def acceleration(self, q: State, v: State) -> tuple[Array, ...]:
+        (x,), (x_t,) = q, v
+        return (self.k * (1 - x * x) * x_t - x,)
+
+    def energy(self, q: State, v: State) -> Array:
+        return (v[0] * v[0] + q[0] * q[0]) / 2
+
+
+SYSTEMS: Registry = {kind.name: kind for kind in (SpringPendulum, HenonHeiles, Quartic, VanDerPol)}
 
 
 def stack(systems: Sequence[System], dtype: torch.dtype) -> System:

@@ -16,9 +16,11 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from pinnlib import ops
+from pinnlib.ansatz import Series
 from pinnlib.gates import Jet
-from pinnlib.losses import LOSSES, total
+from pinnlib.losses import total
 from pinnlib.metrics import Metrics, error_metrics, residual_metrics
+from pinnlib.optimisers import lbfgs
 from pinnlib.registry import is_whole, validate
 from pinnlib.spec import RunSpec, ansatz_of
 from pinnlib.systems import stack
@@ -70,7 +72,8 @@ class Collocation:
 class Objective:
     """The named loss terms of a batch of runs, which differ in NUMBERS only."""
 
-    def __init__(self, specs: Sequence[RunSpec]):
+    def __init__(self, specs: Sequence[RunSpec], frozen: bool = False):
+        """`frozen`: a fixed function, whose balancing scales are those of its first call."""
         dtype = specs[0].dtype
         system = stack([spec.system_object for spec in specs], dtype)
         self.ansatz = ansatz_of(specs, system, dtype)
@@ -79,16 +82,11 @@ class Objective:
         self.tolerance = RESOLUTION[specs[0].precision]
         nodes = self.ansatz.trunk.nodes
         self.nodes = None if nodes is None else [nodes] * len(specs)
-        self.physics = LOSSES[specs[0].loss]()
+        self.physics = specs[0].loss_object.start(frozen)
+        self.position = torch.tensor([spec.initial_position for spec in specs], dtype=dtype)
         self.velocity = torch.tensor([spec.initial_velocity for spec in specs], dtype=dtype)
         self.lambda_phys = torch.tensor([spec.lambda_phys for spec in specs], dtype=dtype)
         self.lambda_ic = torch.tensor([spec.lambda_ic for spec in specs], dtype=dtype)
-
-    def _trunk_jet(self, theta: Tensor, t: Tensor) -> Jet:
-        if self.nodes is None:
-            return self.ansatz.trunk_jet(theta, t)
-        blocks = self.ansatz.blocks(theta)
-        return self.ansatz.trunk.series_jet(blocks, t, self.horizon, self.nodes)
 
     def resolve(self, theta: Tensor) -> None:
         """Take more nodes for the runs that need them."""
@@ -98,19 +96,28 @@ class Objective:
             self.nodes = trunk.resolve(blocks, self.horizon, self.nodes, self.tolerance)
 
     def terms(self, theta: Tensor, t: Tensor) -> dict[str, Tensor]:
-        """The loss, its two terms and the RMS of each residual component, each (runs,)."""
-        jets = self.ansatz.jets_around(self._trunk_jet(theta, t), t)
+        """The loss, its terms and the RMS of each residual component, each (runs,)."""
+        series = None if self.nodes is None else Series(self.horizon, self.nodes)
+        jets = self.ansatz.jets_around(self.ansatz.trunk_jet(theta, t, series), t)
         residual = self.ansatz.residual(jets)
         mean_square = torch.stack([ops.mean_square(r, self.points) for r in residual], dim=1)
-        at_zero = torch.stack([jet.first[:, self.points] for jet in jets], dim=1)  # t = 0
         physics = self.physics(mean_square)
-        squares = (at_zero - self.velocity).square().unbind(1)
-        velocity = total(squares) / len(squares)
+        start = [Jet(*(order[:, self.points] for order in jet)) for jet in jets]  # at t = 0
+        velocity = _mean_squares([jet.first for jet in start], self.velocity)
         loss = self.lambda_phys * physics + self.lambda_ic * velocity
-        terms = {"total": loss, "physics": physics, "velocity": velocity}
+        terms = {"physics": physics, "velocity": velocity}
+        if self.ansatz.form == "soft":
+            terms["position"] = _mean_squares([jet.value for jet in start], self.position)
+            loss = loss + self.lambda_ic * terms["position"]
         for c, name in enumerate(self.ansatz.system.components):
             terms[f"rms_{name}"] = ops.sqrt(mean_square[:, c])
-        return terms
+        return {"total": loss} | terms
+
+
+def _mean_squares(components: Sequence[Tensor], target: Tensor) -> Tensor:
+    """The mean over components of (component − target)², (runs,)."""
+    columns = zip(components, target.unbind(1), strict=True)
+    return total([(column - goal).square() for column, goal in columns]) / len(components)
 
 
 @dataclass(frozen=True)
@@ -203,7 +210,8 @@ def train_batch(
     began = time.perf_counter()
     steps = specs[0].steps
     theta, collocation, objective = start(specs)
-    step = specs[0].optimiser_object.start(theta, specs[0].lr)
+    step = specs[0].optimiser_object.start(theta)
+    schedule = specs[0].schedule_object
     history: dict[int, dict[str, np.ndarray]] = {}  # update → name → (runs,)
     kept: dict[int, Tensor] = {}  # update → parameters
     last_logged = 0
@@ -215,7 +223,7 @@ def train_batch(
             objective.resolve(theta)
         terms = objective.terms(theta, collocation.draw())
         (gradient,) = torch.autograd.grad(terms["total"], theta, ones)
-        step(gradient)
+        step(gradient, specs[0].lr * schedule.factor((update - 1) / steps))
         if update in snapshots:
             kept[update] = theta.detach().clone()
         if update in (1, steps) or update % HISTORY_EVERY == 0:
@@ -223,22 +231,41 @@ def train_batch(
             advance((update - last_logged) * len(specs))
             last_logged = update
     seconds = (time.perf_counter() - began) / len(specs)
-
     results = []
     for i, spec in enumerate(specs):
         rows = [
             {"update": update} | {name: float(term[i]) for name, term in terms.items()}
             for update, terms in history.items()
         ]
-        parameters = theta.detach()[i].numpy().copy()
+        own, own_seconds = theta.detach()[i], seconds
+        if spec.lbfgs:
+            began = time.perf_counter()
+            own, last_row = _refine(spec, own)
+            rows.append(last_row)
+            own_seconds += time.perf_counter() - began
+        parameters = own.numpy().copy()
         parameters[np.isnan(parameters)] = np.nan  # the bits of a computed NaN differ by machine
         own_snapshots = {update: copy[i].numpy() for update, copy in kept.items()}
         status, metrics = _outcome(spec, parameters)
         table = pd.DataFrame(rows)
         nodes = None if objective.nodes is None else objective.nodes[i]
-        outcome = (status, metrics, table, parameters, seconds, own_snapshots, nodes)
+        outcome = (status, metrics, table, parameters, own_seconds, own_snapshots, nodes)
         results.append(Result(spec, *outcome))
     return results
+
+
+def _refine(spec: RunSpec, parameters: Tensor) -> tuple[Tensor, dict[str, float]]:
+    """The parameters after L-BFGS at equally spaced times, and the last row of the history."""
+    objective = Objective([spec], frozen=True)
+    objective.resolve(parameters[None])
+    shares = torch.arange(1, spec.points + 1, dtype=torch.float64) / spec.points
+    t = torch.cat([shares * spec.horizon, torch.zeros(1, dtype=torch.float64)])[None]
+    best, iterations = lbfgs(
+        lambda theta: objective.terms(theta, t)["total"], parameters[None], spec.lbfgs
+    )
+    terms = objective.terms(best, t)
+    row = {"update": spec.steps + iterations}
+    return best[0], row | {name: term.item() for name, term in terms.items()}
 
 
 def _outcome(spec: RunSpec, parameters: np.ndarray) -> tuple[str, Metrics]:

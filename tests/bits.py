@@ -19,7 +19,6 @@ import numpy as np
 from pinnlib import RunSpec, train
 from pinnlib.losses import LOSSES
 from pinnlib.models import MODELS
-from pinnlib.registry import overrides
 from pinnlib.runs.provenance import NUMERICS
 
 FILE = Path(__file__).with_suffix(".json")
@@ -48,6 +47,15 @@ OTHERS = (
     {"lr": 1e30},  # diverges
     {"model": "baseline", "points": 37},
     {"model": "baseline(hidden=9, depth=2)"},
+    {"form": "shifted"},
+    {"form": "soft"},
+    {"form": "shifted", "model": "baseline"},
+    {"schedule": "cosine"},
+    {"loss": "weighted(weights=(1.0, 0.1))"},
+    {"loss": "balanced(frozen=True)"},
+    {"system": "henon_heiles", "k": 4.0},
+    {"system": "quartic", "k": 2.0},
+    {"system": "van_der_pol", "k": 1.0},
 )
 
 
@@ -90,7 +98,7 @@ def long_runs():
 def label(spec):
     """The settings that tell a run from the default one."""
     settings = {"model": spec.model, "gate": spec.gate}
-    settings |= overrides(spec)
+    settings |= spec.overrides
     words = [f"{name}={value}" for name, value in settings.items()]
     return ", ".join(words)
 

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from pinnlib import RunSpec, train
-from pinnlib.registry import overrides
 from pinnlib.report import coverage
 from pinnlib.runs.record import record_of, result_of
 from pinnlib.runs.table import specs_of
@@ -33,7 +32,7 @@ def one_of_main():
     spec = next(spec for spec in MAIN if spec.select(*CELL) == CELL)
     record = {
         "key": spec.key,
-        "spec": overrides(spec),
+        "spec": spec.overrides,
         "status": "diverged",
         "numerics": 1,
     }

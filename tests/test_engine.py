@@ -159,11 +159,11 @@ def test_momentum_is_torchs():
     draw = torch.Generator().manual_seed(0)
     ours = torch.ones(2, 5, dtype=FLOAT)
     theirs = torch.ones(2, 5, dtype=FLOAT)
-    step = Momentum(0.8).start(ours, 0.1)
+    step = Momentum(0.8).start(ours)
     optimiser = torch.optim.SGD([theirs], lr=0.1, momentum=0.8)
     for _ in range(5):
         theirs.grad = torch.randn(2, 5, generator=draw, dtype=FLOAT)
-        step(theirs.grad)
+        step(theirs.grad, 0.1)
         optimiser.step()
     torch.testing.assert_close(ours, theirs, rtol=1e-14, atol=1e-14)
 

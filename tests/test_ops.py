@@ -559,11 +559,11 @@ def test_adam_is_torchs():
     draw = torch.Generator().manual_seed(0)
     ours = torch.ones(3, 7, dtype=FLOAT)
     theirs = torch.ones(3, 7, dtype=FLOAT)
-    step = Adam().start(ours, 0.01)
+    step = Adam().start(ours)
     optimiser = torch.optim.Adam([theirs], lr=0.01)
     for update in range(50):
         theirs.grad = torch.randn(3, 7, generator=draw, dtype=FLOAT) / (1 + update)
-        step(theirs.grad)
+        step(theirs.grad, 0.01)
         optimiser.step()
     torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12)
 

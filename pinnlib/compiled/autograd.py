@@ -131,6 +131,20 @@ class ChebyshevSeries(torch.autograd.Function):
         return None, *torch.from_numpy(gradient).chunk(3)
 
 
+class ShiftedValue(torch.autograd.Function):
+    """u(t) − u(0) without its last column; u is (runs, components, points + 1), at t = 0 last."""
+
+    @staticmethod
+    def forward(ctx: Any, u: Tensor) -> Tensor:
+        return u[..., :-1] - u[..., -1:]
+
+    @staticmethod
+    def backward(ctx: Any, bar: Tensor) -> Tensor:
+        rows = bar.contiguous().numpy().reshape(-1, bar.shape[-1])
+        sums = torch.from_numpy(loops.sum_rows(rows)).view(*bar.shape[:-1], 1)
+        return torch.cat([bar, -sums], dim=-1)
+
+
 class AnsatzJet(torch.autograd.Function):
     """q, q', q'' of every component: y = start + drift·g + f·u, q = y or floor + softplus(y).
 

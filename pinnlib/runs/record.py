@@ -12,15 +12,16 @@ import pandas as pd
 import torch
 
 from pinnlib.metrics import Metrics
-from pinnlib.registry import overrides
+from pinnlib.registry import lookup
 from pinnlib.runs.provenance import NUMERICS
-from pinnlib.spec import RunSpec, key_of
+from pinnlib.spec import START, RunSpec, key_of
+from pinnlib.systems import SYSTEMS
 from pinnlib.training import Result, start
 
 Record = dict[str, Any]  # one line of the store
 Records = dict[str, Record]  # by key
 DEFAULTS = dataclasses.asdict(RunSpec())
-NAMES = ("model", "gate", "loss", "system", "optimiser", "precision")  # settings that are names
+NAMES = tuple(name for name, value in DEFAULTS.items() if isinstance(value, str))
 LARGEST_KEPT = 1000  # parameters: a spectral model's are kept, a network's only as a hash
 HISTORY_ROWS = 11  # the first update, then one row per tenth of the run
 
@@ -85,7 +86,7 @@ def record_of(result: Result, origin: dict[str, str]) -> Record:
         "key": result.spec.key,
         "numerics": NUMERICS,
         "status": result.status,
-        "spec": overrides(result.spec),
+        "spec": result.spec.overrides,
         "metrics": metrics,
         "nodes": result.nodes,
         "history": _thin(result.history),
@@ -102,7 +103,7 @@ def failure_of(spec: RunSpec, error: BaseException, origin: dict[str, str]) -> R
         "key": spec.key,
         "numerics": NUMERICS,
         "status": "failed",
-        "spec": overrides(spec),
+        "spec": spec.overrides,
         "error": f"{type(error).__name__}: {error}",
         "made": origin,
     }
@@ -137,7 +138,8 @@ def history_of(record: Record) -> pd.DataFrame:
     settings = full_settings(record)
     history = pd.DataFrame(record["history"], dtype=float).astype({"update": int})
     physics = settings["lambda_phys"] * history["physics"]
-    history.insert(1, "total", physics + settings["lambda_ic"] * history["velocity"])
+    start = history["velocity"] + history.get("position", 0)
+    history.insert(1, "total", physics + settings["lambda_ic"] * start)
     return history
 
 
@@ -161,4 +163,7 @@ def same_formulas(record: Record) -> bool:
 
 def full_settings(record: Record) -> dict[str, Any]:
     """All settings of a run; those that its record does not name have their defaults."""
-    return DEFAULTS | record["spec"]
+    given = record["spec"]
+    system = lookup("system", SYSTEMS, given.get("system", RunSpec.system))
+    start = {field: getattr(system, field) for field in START}
+    return DEFAULTS | start | given

@@ -18,7 +18,7 @@ from typing import IO, NamedTuple
 from pinnlib.paths import RECORDS
 from pinnlib.registry import UserError
 from pinnlib.runs.files import replacing
-from pinnlib.runs.record import Record, Records, SettingsCheck, full_settings
+from pinnlib.runs.record import DEFAULTS, Record, Records, SettingsCheck, full_settings
 
 LINE = re.compile(r'\{"checksum": "([0-9a-f]{16})", (.*)\n', re.DOTALL)
 MOST_NAMED = 20  # lines that a message names
@@ -150,7 +150,10 @@ class Writer:
         """Write finished runs to disk, each whole or not at all."""
         for record in records:
             settings = full_settings(record)
-            names = [settings[field].partition("(")[0] for field in ("model", "gate", "loss")]
+            fields = ["model", "gate", "loss"]
+            if settings["system"] != DEFAULTS["system"]:
+                fields.insert(0, "system")
+            names = [settings[field].partition("(")[0] for field in fields]
             path = self.store.folder / f"{'_'.join(names)}.jsonl"
             with _as_store_error(self.store.folder):
                 self._append(path, encode(record).encode())

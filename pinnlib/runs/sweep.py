@@ -26,7 +26,7 @@ from pinnlib.runs.table import missing
 from pinnlib.spec import RunSpec
 from pinnlib.training import batches
 
-FORMULAS = ("model", "gate", "system", "hard_velocity")  # fields that stand for code
+FORMULAS = ("model", "gate", "system", "hard_velocity", "form")  # fields that stand for code
 FIRST = 8  # runs in the first batch of a process: a quarter of a minute of spectral runs
 
 
@@ -157,7 +157,7 @@ def _check_formulas(specs: Iterable[RunSpec], records: Records) -> None:
             examples.setdefault(tuple(settings[name] for name in FORMULAS), record)
     for formulas in requested & examples.keys():
         if not same_formulas(examples[formulas]):
-            model, gate, system, _ = formulas
+            model, gate, system, *_ = formulas
             raise SweepError(
                 f"the runs on record of model {model}, gate {gate}, system {system} were made by "
                 "another formula of one of these names; give the changed class a new name, "

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from pinnlib.paths import RECORDS, RUNS_CSV
-from pinnlib.registry import is_whole, overrides, validate
+from pinnlib.registry import is_whole, validate
 from pinnlib.runs.files import replacing
 from pinnlib.runs.provenance import NUMERICS
 from pinnlib.runs.record import Records, full_settings
@@ -57,7 +57,7 @@ def runs_of(specs: Sequence[RunSpec], records: Records) -> pd.DataFrame:
     rows = {spec.key: records[spec.key] for spec in specs if spec.key in records}
     for spec in specs:
         if spec.key not in rows:
-            absent = {"key": spec.key, "spec": overrides(spec), "status": "missing"}
+            absent = {"key": spec.key, "spec": spec.overrides, "status": "missing"}
             rows[spec.key] = absent | {"numerics": None}
     return runs_table(rows)
 
