@@ -19,7 +19,8 @@ LARGE = 1.5  # the factor by which effects or errors must differ
 MOST_OF_EIGHT = 6  # contrasts
 
 
-def _incomplete(table: pd.DataFrame) -> bool:
+def incomplete(table: pd.DataFrame) -> bool:
+    """True if a contrast lacks a run."""
     return table["ratio"].isna().any()
 
 
@@ -47,7 +48,7 @@ def factor_sizes(table: pd.DataFrame) -> pd.DataFrame:
 
 def amplitude_or_shape(table: pd.DataFrame) -> str:
     """Answer: "amplitude", "shape", "both" or "undecided"."""
-    if _incomplete(table):
+    if incomplete(table):
         return "open"
     factors = factor_sizes(table).sort_values("size", ascending=False)
     larger, smaller = factors["size"]
@@ -59,7 +60,7 @@ def amplitude_or_shape(table: pd.DataFrame) -> str:
 
 def never_beaten(table: pd.DataFrame) -> str:
     """The variants that lose no contrast significantly, or "none"."""
-    if _incomplete(table):
+    if incomplete(table):
         return "open"
     losses = lost(table)
     return ", ".join(losses.index[losses == 0]) or "none"
@@ -67,7 +68,7 @@ def never_beaten(table: pd.DataFrame) -> str:
 
 def changes(table: pd.DataFrame, ks: Collection[float]) -> str:
     """At how many of `ks` each preferred gate is significantly better under its own loss."""
-    if _incomplete(table):
+    if incomplete(table):
         return "open"
     both = (significant_sides(table) == 1).groupby(table["k"]).all()
     return f"at {int(both.sum())} of {len(ks)} $k$"
@@ -75,7 +76,7 @@ def changes(table: pd.DataFrame, ks: Collection[float]) -> str:
 
 def budget_decides(table: pd.DataFrame) -> str:
     """Answer: "yes" or "no"."""
-    if _incomplete(table):
+    if incomplete(table):
         return "open"
     winners = table.assign(winner=np.sign(np.log(table["ratio"])))
     winners = winners.sort_values("steps").groupby("k")
@@ -86,7 +87,7 @@ def budget_decides(table: pd.DataFrame) -> str:
 
 def helps(table: pd.DataFrame) -> str:
     """Answer: "helps", "hurts" or "mixed"."""
-    if _incomplete(table):
+    if incomplete(table):
         return "open"
     better, worse = score(table)
     if better >= MOST_OF_EIGHT and worse == 0:
@@ -103,7 +104,7 @@ def count_nearer(table: pd.DataFrame) -> int:
 
 def elsewhere(table: pd.DataFrame) -> str:
     """Answer: "yes" or "no"."""
-    if _incomplete(table):
+    if incomplete(table):
         return "open"
     return "yes" if count_nearer(table) >= 4 else "no"
 
@@ -120,7 +121,7 @@ def gaps_not_narrowed(undone: pd.DataFrame, usual: pd.DataFrame) -> pd.DataFrame
 
 def conditioning(undone: pd.DataFrame, usual: pd.DataFrame) -> str:
     """Answer: "optimisation", "partly" or "not conditioning"."""
-    if _incomplete(undone) or _incomplete(usual):
+    if incomplete(undone) or incomplete(usual):
         return "open"
     left = gap(undone) / gap(usual)
     if left < 0.5:

@@ -4,8 +4,10 @@ Imports the standard library only: the command line lists the studies without lo
 """
 
 import itertools
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 SIX_K = (10, 20, 30, 40, 50, 60)
@@ -23,8 +25,36 @@ TEN_GATES = (
     "tanh",
     "rational",
 )
+EIGHT_K = (10, 20, 30, 40, 60, 80, 100, 130)  # of the rate study
+THREE_K = (20, 60, 100)  # of the studies of decay and weights
+THREE_GATES = ("exp", "linear", "exp(alpha=2.0)")
+BOTH_LOSSES = ("balanced", "mse")
 SGD_RATES = (3e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4)
+RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
+PUBLISHED_RATE = 1e-3
+WEIGHTS = (0.01, 0.1, 10.0, 100.0)  # of θ, where r has 1; equal weights are the loss mse
+SYSTEM_K = {
+    "henon_heiles": (1, 4, 9, 16),
+    "quartic": (1, 2, 4, 8),
+    "van_der_pol": (0.5, 1, 2, 5),
+}
+FIRST_TUNING_SEED = 20  # tuning seeds are 20 to 27, test seeds 0 to 19
+TUNING_SEEDS = {"adaptive": (8, {})}
+TUNED_FILE = Path(__file__).with_name("tuned_rates.json")
 Seeds = dict[str, tuple[int, dict[float, int]]]
+
+
+class TunedRates:
+    """The rate that rate_rules.choose_rates finds on the tuning seeds, by setting and k."""
+
+    def __init__(self, path: Path = TUNED_FILE) -> None:
+        self.rates = json.loads(path.read_text()) if path.exists() else {}
+
+    def __call__(self, system: str, form: str, gate: str, loss: str, k: float) -> float:
+        return self.rates[f"{system} {form} {gate} {loss}"][f"{k:g}"]
+
+
+TUNED = TunedRates()
 
 
 @dataclass(frozen=True)
@@ -39,8 +69,11 @@ class Study:
     k: tuple[float, ...]
     seeds: Seeds = field(default_factory=lambda: {"adaptive": (20, {})})
     lambda_ic: tuple[float, ...] = (50,)
-    loss: str = "balanced"
+    losses: tuple[str, ...] = ("balanced",)
     gates: tuple[str, ...] = ("exp", "linear")
+    forms: tuple[str, ...] = ("gated",)  # "shifted" and "soft" have the gate "none"
+    rates: tuple[float, ...] | None = (PUBLISHED_RATE,)  # None: the tuned rate of each setting
+    system: str = "spring_pendulum"
     # Shares of the updates of a whole run. A run that stops early has the same parameters
     # as the whole run has at that update.
     stages: tuple[float, ...] = (1,)
@@ -58,17 +91,22 @@ class Study:
             count = exceptions.get(k, usual)
             if seeds is not None:
                 count = min(count, seeds)
-            for seed, gate in itertools.product(range(count), self.gates):
-                yield {
-                    "model": model,
-                    "gate": gate,
-                    "k": k,
-                    "seed": self.first_seed + seed,
-                    "steps": max(1, round(stage * steps)),
-                    "lambda_ic": lambda_ic,
-                    "loss": self.loss,
-                    **self.changes,
-                }
+            variants = itertools.product(range(count), self.losses, self.forms, self.gates)
+            for seed, loss, form, gate in variants:
+                for lr in self.rates or [TUNED(self.system, form, gate, loss, k)]:
+                    yield {
+                        "model": model,
+                        "gate": gate,
+                        "k": k,
+                        "seed": self.first_seed + seed,
+                        "steps": max(1, round(stage * steps)),
+                        "lambda_ic": lambda_ic,
+                        "loss": loss,
+                        "lr": lr,
+                        "form": form,
+                        "system": self.system,
+                        **self.changes,
+                    }
 
 
 STUDIES = {
@@ -92,7 +130,7 @@ STUDIES = {
         "the plain mean-square loss of the paper's text",
         k=THIRTEEN_K,
         lambda_ic=(0, 50),
-        loss="mse",
+        losses=("mse",),
     ),
     "early": Study(
         "the first tenth of the adaptive runs of the expanded study, for the kernel",
@@ -111,7 +149,7 @@ STUDIES = {
         "ten gates under the plain mean-square loss",
         k=FOUR_K,
         seeds={"adaptive": (10, {})},
-        loss="mse",
+        losses=("mse",),
         gates=TEN_GATES,
     ),
     "budget": Study(
@@ -123,25 +161,130 @@ STUDIES = {
     "free_velocity": Study(
         "no velocity penalty, at the stiffnesses of the gate study", k=FOUR_K, lambda_ic=(0,)
     ),
-    **{
-        f"sgd_tuning_{i}": Study(
-            f"SGD at rate {lr:.0e}, on seeds of its own",
-            k=(20, 60),
-            seeds={"adaptive": (3, {})},
-            changes={"optimiser": "sgd", "lr": lr},
-            first_seed=20,
-        )
-        for i, lr in enumerate(SGD_RATES)
-    },
+    "sgd_tuning": Study(
+        "SGD at seven rates, on seeds of its own",
+        k=(20, 60),
+        seeds={"adaptive": (3, {})},
+        rates=SGD_RATES,
+        changes={"optimiser": "sgd"},
+        first_seed=FIRST_TUNING_SEED,
+    ),
     **{
         f"sgd_{gate}": Study(
             "SGD at the rate so found",
             k=FOUR_K,
             seeds={"adaptive": (10, {})},
             gates=(gate,),
-            changes={"optimiser": "sgd", "lr": lr},
+            rates=(lr,),
+            changes={"optimiser": "sgd"},
         )
         for gate, lr in (("exp", 1e-5), ("linear", 1e-6))
+    },
+    "rates_tuning": Study(
+        "five learning rates, on the tuning seeds",
+        k=EIGHT_K,
+        seeds=TUNING_SEEDS,
+        losses=BOTH_LOSSES,
+        gates=THREE_GATES,
+        rates=RATES,
+        first_seed=FIRST_TUNING_SEED,
+    ),
+    "rates_published": Study(
+        "the published rate, on the test seeds",
+        k=EIGHT_K,
+        losses=BOTH_LOSSES,
+        gates=THREE_GATES,
+    ),
+    "rates": Study(
+        "every gate, loss and k at its own rate, on the test seeds",
+        k=EIGHT_K,
+        losses=BOTH_LOSSES,
+        gates=THREE_GATES,
+        rates=None,
+    ),
+    "decay": Study(
+        "cosine decay from the published rate", k=THREE_K, changes={"schedule": "cosine"}
+    ),
+    "decay_own": Study(
+        "cosine decay from each gate's own rate",
+        k=THREE_K,
+        rates=None,
+        changes={"schedule": "cosine"},
+    ),
+    "weights": Study(
+        "fixed weights of the two components, and balancing with frozen scales",
+        k=THREE_K,
+        seeds={"adaptive": (10, {})},
+        lambda_ic=(0, 50),
+        losses=(
+            *(f"weighted(weights=(1.0, {weight}))" for weight in WEIGHTS),
+            "balanced(frozen=True)",
+        ),
+    ),
+    "no_gate_tuning": Study(
+        "an ansatz without a gate at five learning rates, on the tuning seeds",
+        k=FOUR_K,
+        seeds=TUNING_SEEDS,
+        losses=BOTH_LOSSES,
+        gates=("none",),
+        forms=("shifted", "soft"),
+        rates=RATES,
+        first_seed=FIRST_TUNING_SEED,
+    ),
+    "no_gate": Study(
+        "an ansatz without a gate at its own rate, on the test seeds",
+        k=FOUR_K,
+        losses=BOTH_LOSSES,
+        gates=("none",),
+        forms=("shifted", "soft"),
+        rates=None,
+    ),
+    "recipe_tuning": Study(
+        "cosine decay from three learning rates, on the tuning seeds",
+        k=FOUR_K,
+        seeds=TUNING_SEEDS,
+        losses=BOTH_LOSSES,
+        gates=THREE_GATES,
+        rates=(1e-3, 3e-3, 1e-2),
+        changes={"schedule": "cosine"},
+        first_seed=FIRST_TUNING_SEED,
+    ),
+    "lbfgs": Study(
+        "Adam in float64, then 2,000 iterations of L-BFGS",
+        k=FOUR_K,
+        seeds={"adaptive": (10, {})},
+        changes={"precision": "float64", "lbfgs": 2000},
+    ),
+    **{
+        f"{system}_tuning": Study(
+            f"{system} at five learning rates, on the tuning seeds",
+            k=ks,
+            seeds=TUNING_SEEDS,
+            losses=BOTH_LOSSES,
+            rates=RATES,
+            system=system,
+            first_seed=FIRST_TUNING_SEED,
+        )
+        for system, ks in SYSTEM_K.items()
+    },
+    **{
+        system: Study(
+            f"{system} at the published rate, on the test seeds",
+            k=ks,
+            losses=BOTH_LOSSES,
+            system=system,
+        )
+        for system, ks in SYSTEM_K.items()
+    },
+    **{
+        f"{system}_own": Study(
+            f"{system} at each gate's own rate, on the test seeds",
+            k=ks,
+            losses=BOTH_LOSSES,
+            rates=None,
+            system=system,
+        )
+        for system, ks in SYSTEM_K.items()
     },
     "table": Study("the runs behind the published table of tests", k=(20, 60), lambda_ic=(0, 50)),
 }
