@@ -29,8 +29,10 @@ def median_errors(runs: pd.DataFrame, by: list[str]) -> pd.Series:
 
 
 def choose_rates(runs: pd.DataFrame) -> pd.Series:
-    """(system, form, gate, loss, k) → the rate of the smallest median error, the lower of equals."""
-    medians = median_errors(runs, [*SETTING, "k", "lr"]).unstack("lr")
+    """(system, form, gate, loss, k) → the rate of the smallest median error."""
+    medians = median_errors(runs, [*SETTING, "k", "lr"]).unstack(
+        "lr"
+    )  # rates in order: the lower of equals
     return medians.sort_index(axis=1).idxmin(axis=1).rename("lr")
 
 
