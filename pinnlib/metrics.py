@@ -39,11 +39,20 @@ def error_metrics(system: System, q: np.ndarray, q_ref: np.ndarray) -> Metrics:
     return metrics
 
 
+def standing_still_metrics(system: System, q_ref: np.ndarray) -> Metrics:
+    """`error_metrics` of a motion that stands still: at its mean over time, angles at zero."""
+    still = np.zeros_like(q_ref)
+    for i, angular in enumerate(system.angular):
+        if not angular:
+            still[i] = _mean(q_ref[i])
+    return error_metrics(system, still, q_ref)
+
+
 @quiet
 def residual_metrics(system: System, residual: np.ndarray, velocity: np.ndarray) -> Metrics:
     """Mean, 95th percentile and maximum of |R(t)| on the grid, and the velocity at t = 0."""
     size = _lengths(residual)
-    metrics = {"residual_mean": _sum(size) / size.size}
+    metrics = {"residual_mean": _mean(size)}
     metrics["residual_p95"] = np.quantile(size, 0.95)  # interpolates elementwise
     metrics["residual_max"] = size.max()
     for name, v in zip(system.components, velocity, strict=True):
@@ -60,8 +69,12 @@ def _norm(x: np.ndarray) -> float:
     return math.sqrt(_sum(x * x))
 
 
+def _mean(x: np.ndarray) -> float:
+    return _sum(x) / x.size
+
+
 def _sum(x: np.ndarray) -> float:
-    """Sum of an array without negative values, in any order; inf where it overflows."""
+    """Sum of an array, rounded once; inf where it overflows."""
     try:
         return math.fsum(x.ravel().tolist())
     except OverflowError:

@@ -88,7 +88,7 @@ def test_another_record_makes_another_pdf(tmp_path):
     shutil.copytree(ROOT / "figures", tmp_path / "figures")
     one_of_twenty = RunSpec(gate="exp", k=20, seed=3)
     change_record(tmp_path / "data" / "records", one_of_twenty, added=2.0)
-    for name in ("03_statistics", "07_claims"):
+    for name in ("03_statistics", "10_claims"):
         papermill.execute_notebook(
             NOTEBOOKS / f"{name}.ipynb",
             tmp_path / f"{name}.ipynb",

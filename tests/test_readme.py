@@ -89,7 +89,7 @@ def test_what_the_readme_says_of_the_gates_is_significant():
 def test_its_other_numbers_are_those_of_the_records():
     section = re.search(r"## What came out\n(.*?)\n## ", README, re.S)[1]
     numbers = json.loads((ROOT / "data" / "numbers" / "03_statistics.json").read_text())
-    claims = json.loads((ROOT / "data" / "numbers" / "07_claims.json").read_text())
+    claims = json.loads((ROOT / "data" / "numbers" / "10_claims.json").read_text())
     assert claims["rows_total"] == 8
     assert claims["rows_reproduced"] == 8
     assert f"{claims['means_inside']} of its {claims['means_decided']} means" in section

@@ -86,7 +86,7 @@ def paper_manifest() -> Manifest:
 def build_pdf() -> str:
     """Build paper/main.pdf from the repository's tables and figures; returns what happened."""
     if not (PAPER / "generated" / "macros.tex").exists():
-        return "skipped: paper/generated is not there; notebook 07 makes it"
+        return "skipped: paper/generated is not there; notebook 10 makes it"
     if shutil.which("latexmk") is None:
         return f"skipped: latexmk is missing. On Debian or Ubuntu: sudo {INSTALL}"
     pdf, log = compile_pdf()

@@ -1,11 +1,11 @@
 """What is particular to this paper: the tables, figures, numbers and claims of the notebooks.
 
 01  motion               the reference solutions: frequencies, accuracy, figures
-02  coverage             which runs of a study are on record (03, 04 and 07 too), learning curves
+02  coverage             which runs of a study are on record (03, 04 and 10 too), learning curves
 03  gate_statistics      tables and numbers of the paired statistics
     gate_comparison      figures of one gate against the other
     basins               which solution a seed converges to
-    published            the published table of tests beside ours (07 too)
+    published            the published table of tests beside ours (10 too)
 04  panels               the panels of the original: error against stiffness
 05  kernel_measurements  the residual kernel along training (06 too), and what it predicts
     kernel_figures       figures and tables of these measurements
@@ -14,7 +14,7 @@
     gate_figures         figures of the gates, optimisers and contrasts
     own_trajectory       errors against the solution with the run's own initial velocity
     second_order         the Levenberg–Marquardt runs
-07  claims               the checkable claims of the original (`claims.toml`)
+10  claims               the checkable claims of the original (`claims.toml`)
     evidence             what the claims are checked against
     findings             statistical and qualitative claims, decided from the runs
     identities           exact claims, by computation in double precision

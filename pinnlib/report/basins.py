@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from pinnlib.analysis.paired import CELL
-from pinnlib.metrics import error_metrics
+from pinnlib.metrics import standing_still_metrics
 from pinnlib.runs.record import Records, result_of
 from pinnlib.spec import RunSpec
 
@@ -98,11 +98,7 @@ def mean_gaps(case: pd.DataFrame) -> dict[str, float]:
 def standing_still_error(k: float) -> float:
     """ReL2E of a pendulum that stands still: r at its mean over time, θ = 0."""
     spec = RunSpec(k=k)
-    q = spec.reference.q
-    still = np.zeros_like(q)
-    still[0] = q[0].mean()
-    errors = error_metrics(spec.system_object, still, q)
-    return errors["rel_l2_u"]
+    return standing_still_metrics(spec.system_object, spec.reference.q)["rel_l2_u"]
 
 
 def plain_networks(runs: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The published table of tests, and our tests beside it (notebooks 03 and 07)."""
+"""The published table of tests, and our tests beside it (notebooks 03 and 10)."""
 
 import pandas as pd
 
