@@ -44,17 +44,14 @@ TUNED_FILE = Path(__file__).with_name("tuned_rates.json")
 Seeds = dict[str, tuple[int, dict[float, int]]]
 
 
-class TunedRates:
-    """The rate that rate_rules.choose_rates finds on the tuning seeds, by setting and k."""
-
-    def __init__(self, path: Path = TUNED_FILE) -> None:
-        self.rates = json.loads(path.read_text()) if path.exists() else {}
-
-    def __call__(self, system: str, form: str, gate: str, loss: str, k: float) -> float:
-        return self.rates[f"{system} {form} {gate} {loss}"][f"{k:g}"]
+# What report/rate_rules.py chooses on the tuning seeds: "rates", by setting and k, and "recipe".
+TUNED = json.loads(TUNED_FILE.read_text())
+RECIPE = TUNED["recipe"]
 
 
-TUNED = TunedRates()
+def tuned_rate(system: str, form: str, gate: str, loss: str, k: float) -> float:
+    """The learning rate chosen for this setting."""
+    return TUNED["rates"][f"{system} {form} {gate} {loss}"][f"{k:g}"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +90,7 @@ class Study:
                 count = min(count, seeds)
             variants = itertools.product(range(count), self.losses, self.forms, self.gates)
             for seed, loss, form, gate in variants:
-                for lr in self.rates or [TUNED(self.system, form, gate, loss, k)]:
+                for lr in self.rates or [tuned_rate(self.system, form, gate, loss, k)]:
                     yield {
                         "model": model,
                         "gate": gate,
@@ -248,6 +245,14 @@ STUDIES = {
         rates=(1e-3, 3e-3, 1e-2),
         changes={"schedule": "cosine"},
         first_seed=FIRST_TUNING_SEED,
+    ),
+    "recipe": Study(
+        "the recipe so chosen, on the test seeds",
+        k=EIGHT_K,
+        losses=(RECIPE["loss"],),
+        gates=(RECIPE["gate"],),
+        rates=(RECIPE["lr"],),
+        changes={"schedule": RECIPE["schedule"]},
     ),
     "lbfgs": Study(
         "Adam in float64, then 2,000 iterations of L-BFGS",
