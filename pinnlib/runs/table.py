@@ -93,9 +93,19 @@ def mixed_versions(frame: pd.DataFrame) -> str:
     )
 
 
+def studies_by_key() -> dict[str, str]:
+    """Key of a run → names of the studies that need it, separated by spaces."""
+    names: dict[str, str] = {}
+    for study in STUDIES:
+        for spec in specs_of(study):
+            names[spec.key] = f"{names.get(spec.key, '')} {study}".strip()
+    return names
+
+
 def export(folder: Path = RECORDS, path: Path = RUNS_CSV) -> pd.DataFrame:
-    """Write the table of all records as CSV, and return it."""
+    """Write the table of all records as CSV, with the studies of each run, and return it."""
     frame = runs_table(Store(folder).load())
+    frame.insert(1, "studies", frame["key"].map(studies_by_key()).fillna(""))
     with replacing(Path(path)) as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
     return frame
