@@ -11,8 +11,8 @@ import torch
 
 from pinnlib.analysis import ntk
 from pinnlib.analysis.association import auc, permutation_p, rank_correlation
-from pinnlib.analysis.paired import LEVEL
 from pinnlib.analysis.resumable import ResumableTable
+from pinnlib.analysis.significance import LEVEL
 from pinnlib.metrics import state_error
 from pinnlib.models import to_latent
 from pinnlib.registry import UserError
