@@ -6,7 +6,7 @@ import pytest
 from pytest import approx
 
 from pinnlib import RunSpec, train
-from pinnlib.analysis import paired
+from pinnlib.analysis import samples
 from pinnlib.report import basins
 from pinnlib.runs.record import record_of
 
@@ -89,7 +89,7 @@ def test_the_spread_is_of_logarithms_and_of_complete_cells_only():
     complete = runs("exp", [0.1, 0.1 * np.e**2])
     lacking = runs("linear", [0.1, 0.2], status=["ok", "missing"])
     frame = together(complete, lacking)
-    means = paired.summary_table(frame, "rel_l2_u")
+    means = samples.summary_table(frame, "rel_l2_u")
     table = basins.error_spreads(frame, means).reset_index()
     assert table["gate"].tolist() == ["exp"]
     assert table["n"].tolist() == [2]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from pinnlib import RunSpec
-from pinnlib.analysis import paired
+from pinnlib.analysis import estimates, paired, samples
 from pinnlib.bundle.output import DIGITS
 from pinnlib.paths import ROOT
 from pinnlib.registry import UserError
@@ -31,7 +31,7 @@ FOR_CLAIMS = ("beside_published", "every_k", "paired_differences")  # not for ex
 def log_ratios(runs):
     """log(linear/exp) per setting, k, seed and metric."""
     tables = []
-    for metric in paired.METRICS:
+    for metric in samples.METRICS:
         wide = runs.pivot(index=["lambda_ic", "k", "seed"], columns="gate", values=metric)
         ratio = np.log(wide["linear"] / wide["exp"]).rename("log_ratio")
         tables.append(ratio.reset_index().assign(metric=metric))
@@ -73,19 +73,21 @@ class Laboratory:
         return runs
 
     def beside_published(self):
-        return published.beside_published(paired.gate_tests(self.runs("table")))
+        return published.beside_published(paired.gate_tests(self.runs("table"), published.TESTED_K))
 
     def beside_published_as_written(self):
-        return published.beside_published(paired.gate_tests(self.runs("as_written")))
+        return published.beside_published(
+            paired.gate_tests(self.runs("as_written"), published.TESTED_K)
+        )
 
     def effect_sizes(self):
-        return paired.effect_sizes(self.runs("table"))
+        return paired.effect_sizes(self.runs("table"), published.TESTED_K)
 
     def every_k(self):
         return paired.tests_at_every_k(self.runs("main", "no_penalty", "expanded", "as_written"))
 
     def leave_one_out(self):
-        return paired.leave_one_out(self.runs("table"))
+        return paired.leave_one_out(self.runs("table"), published.TESTED_K)
 
     def paired_differences(self):
         return log_ratios(self.runs("table"))
@@ -95,7 +97,7 @@ class Laboratory:
 def lab(tmp_path_factory):
     """The made-up runs, with few bootstrap samples: verdicts do not depend on the intervals."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(paired.BOOTSTRAP, "n_resamples", 99)
+        patch.setitem(estimates.BOOTSTRAP, "n_resamples", 99)
         yield Laboratory(tmp_path_factory.mktemp("statistics"))
 
 
@@ -451,7 +453,7 @@ def test_ledger_on_file_is_the_ledger_of_the_code():
 
 
 def test_an_open_row_of_the_table_says_so():
-    tests = paired.gate_tests(runs_of(specs_of("table"), {}))
+    tests = paired.gate_tests(runs_of(specs_of("table"), {}), published.TESTED_K)
     table = paper_tables.gate_table({"ours": tests, "as published": published.published()})
     assert table.count("incomplete: 0 of 20 pairs") == 8
     assert table.count(r"\downarrow") == 8

@@ -6,7 +6,7 @@ import pytest
 from pytest import approx
 from scipy import stats
 
-from pinnlib.analysis import contrasts, paired
+from pinnlib.analysis import contrasts, significance
 
 
 def cell(gate, k, errors, **columns):
@@ -44,7 +44,7 @@ def test_a_contrast_by_hand():
     assert clear["high"] <= 4 + 1e-9
     assert clear["p_raw"] == stats.wilcoxon([1, 1, 1, 3, 3, 3.0]).pvalue
     assert table.loc[20, "first_wins"] == 0.5
-    np.testing.assert_allclose(table["p_holm"], paired.holm(table["p_raw"]))
+    np.testing.assert_allclose(table["p_holm"], significance.holm(table["p_raw"]))
 
 
 @pytest.mark.parametrize(

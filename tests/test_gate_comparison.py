@@ -7,8 +7,9 @@ from matplotlib.colors import to_hex
 from pytest import approx
 
 from pinnlib import RunSpec
-from pinnlib.analysis import paired
+from pinnlib.analysis import paired, samples
 from pinnlib.report import basins, gate_comparison, gate_statistics
+from pinnlib.report.published import TESTED_K
 from pinnlib.style.figures import GATE_COLOURS, GREEN, PURPLE
 
 SETTING = {
@@ -46,8 +47,8 @@ LACKING = BOTH.assign(status=np.where(MISSING, "missing", "ok"))
 
 
 def forest(frame):
-    effects = paired.effect_sizes(frame)
-    tests = paired.gate_tests(frame)
+    effects = paired.effect_sizes(frame, TESTED_K)
+    tests = paired.gate_tests(frame, TESTED_K)
     return gate_comparison.plot_forest(effects, tests)
 
 
@@ -112,7 +113,7 @@ def test_both_losses_stand_in_one_panel():
     frame = together(BOTH, runs(3 * SEEDS, SEEDS, loss="mse"))
     tests = paired.tests_at_every_k(frame)
     tests = tests[tests["metric"] == "rel_l2_u"]
-    means = paired.summary_table(frame, "rel_l2_u")
+    means = samples.summary_table(frame, "rel_l2_u")
     figure = gate_comparison.plot_both_losses(tests, means)
     _, ratios, _, errors = figure.axes
     balanced, mse = ratios.containers

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pinnlib.analysis import contrasts, paired
+from pinnlib.analysis import contrasts, significance
 from pinnlib.bundle.output import Output
 from pinnlib.paths import RUNS_CSV
 from pinnlib.report import gate_rules
@@ -179,7 +179,7 @@ def test_a_family_shares_holms_correction_and_counts_what_was_planned():
     two = pd.DataFrame({"p_raw": [0.001]})
     first, second = contrasts.family(one, two)
     np.testing.assert_allclose(
-        [*first["p_holm"], *second["p_holm"]], paired.holm([0.01, 0.02, 0.001])
+        [*first["p_holm"], *second["p_holm"]], significance.holm([0.01, 0.02, 0.001])
     )
     (alone,) = contrasts.family(one, planned=4)
     assert list(alone["p_holm"]) == pytest.approx([0.04, 0.06])

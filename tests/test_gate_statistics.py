@@ -43,7 +43,7 @@ def test_a_cell_that_lacks_a_run_shows_its_runs_only():
 
 
 def test_effect_sizes_are_shown_with_their_interval():
-    view = gate_statistics.effect_overview(paired.effect_sizes(BOTH))
+    view = gate_statistics.effect_overview(paired.effect_sizes(BOTH, published.TESTED_K))
     assert view["rank_biserial"].iloc[0] == "1.000 (1.000 to 1.000)"
 
 
@@ -77,7 +77,8 @@ def test_the_sensitivity_is_that_of_complete_k(every_k):
 
 
 def test_agreement_counts_what_agrees_differs_and_is_open():
-    beside = published.beside_published(paired.gate_tests(BOTH))  # none of the four with λ = 0
+    tests = paired.gate_tests(BOTH, published.TESTED_K)  # none of the four with λ = 0
+    beside = published.beside_published(tests)
     counts = published.agreement(beside).loc["same_winner"]
     assert counts.to_dict() == {"agree": 4, "differ": 0, "open": 4}
     assert "4 of 4 complete tests" in published.agreement_sentence("the code", beside)

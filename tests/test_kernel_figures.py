@@ -6,11 +6,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from kernel_tables import GATES, norms
 
 from pinnlib.analysis import ntk
-from pinnlib.report import kernel_figures, kernel_measurements
-
-GATES = ("exp", "linear")
+from pinnlib.report import jacobian_profiles, kernel_figures, kernel_predictors
 
 
 @pytest.fixture(autouse=True)
@@ -34,74 +33,6 @@ def dots(axis):
     return [line.get_ydata() for line in axis.lines if line.get_label().startswith("_")]
 
 
-def norms(head, frequencies, update=0, seeds=1):
-    """A profile at k = 20 and 60 under both gates, from functions of the time.
-
-    Seed s has 1 + s² times the norm, so that median and mean differ.
-    """
-    rows = []
-    for gate, k, seed in itertools.product(GATES, (20, 60), range(seeds)):
-        parts = {
-            name: (1 + seed**2) * part(ntk.GRID)
-            for name, part in (("head", head), ("frequencies", frequencies))
-        }
-        rows.append(
-            pd.DataFrame(
-                {
-                    "gate": gate,
-                    "k": k,
-                    "seed": seed,
-                    "update": update,
-                    "t": ntk.GRID,
-                    "all": k * parts["head"],
-                }
-                | parts
-            )
-        )
-    return pd.concat(rows, ignore_index=True)
-
-
-def test_growth_is_that_from_the_second_fifth_to_the_last():
-    # Means of t over (8, 10] and (2, 4], twenty times each, 0.1 apart: 9.05 and 3.05. A step at
-    # t = 8 is not in the last fifth.
-    found = kernel_measurements.growth(
-        norms(lambda t: t, lambda t: np.where(t <= 8.01, 1.0, 7.0), seeds=2)
-    )
-    assert list(found.index) == [(gate, k, 0) for gate in GATES for k in (20, 60)]
-    assert found["head"].to_numpy() == pytest.approx(9.05 / 3.05)
-    assert found["all"].to_numpy() == pytest.approx(9.05 / 3.05)
-    assert found["frequencies"].to_numpy() == pytest.approx(7)
-
-
-def test_closed_forms_are_those_of_the_gates():
-    profile = pd.concat(
-        [
-            norms(np.ones_like, lambda t: 3 * t**2, seeds=3),
-            norms(np.zeros_like, np.zeros_like, update=5),
-        ]
-    )
-    found = kernel_measurements.closed_forms(profile, k=60)
-    t = ntk.GRID
-    np.testing.assert_array_equal(found.loc["exp", "head"], 2)  # the median of 1, 2 and 5 times 1
-    np.testing.assert_allclose(
-        found.loc["linear", "frequencies_closed"], 6 * t**2
-    )  # t·g(t) of the linear gate is what was put in
-    np.testing.assert_allclose(
-        found.loc["exp", "frequencies_closed"],
-        600 * t * (1 - np.exp(-t)) / (10 * (1 - np.exp(-10))),
-    )
-    # g sin ωt and g cos ωt have the size g'' − ω²g and 2ωg': at late times g is 1 under the
-    # exponential gate and t under the linear one.
-    np.testing.assert_allclose(
-        found.loc["linear", "head_closed"].iloc[-1] / found.loc["exp", "head_closed"].iloc[-1],
-        10,
-        rtol=1e-2,
-    )
-
-    errors = kernel_measurements.closed_form_errors(found.assign(head_closed=[2.1, 1.6] * 100))
-    assert errors == {"exp": "15%", "linear": "15%"}  # the median of 2/2.1 and 2/1.6, off by 5, 25%
-
-
 def test_the_norms_are_drawn_with_their_closed_forms_and_at_the_end():
     profile = pd.concat(
         [
@@ -110,7 +41,7 @@ def test_the_norms_are_drawn_with_their_closed_forms_and_at_the_end():
         ]
     )
     figure = kernel_figures.plot_jacobian_in_time(profile)
-    closed = kernel_measurements.closed_forms(profile, 20)
+    closed = jacobian_profiles.closed_forms(profile, 20)
     head, frequencies, end = figure.axes
     np.testing.assert_allclose(lines(head)["linear"], (ntk.GRID, 2 + 2 * ntk.GRID))
     np.testing.assert_allclose(lines(frequencies)["exp"], (ntk.GRID, 2 * ntk.GRID**2))
@@ -190,12 +121,12 @@ def test_sizes_stand_in_the_column_of_their_k_and_gate():
 
 
 def found_areas():
-    """A table as of `kernel_measurements.predictors` at two moments; numbers identify rows."""
+    """A table as of `kernel_predictors.predictors` at two moments; numbers identify rows."""
     table = pd.DataFrame(
         [
             {"update": update, "quantity": name}
             for update in (0, 500)
-            for name in kernel_measurements.QUANTITIES
+            for name in kernel_predictors.QUANTITIES
         ]
     )
     place = np.arange(len(table)) / 100

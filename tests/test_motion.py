@@ -1,4 +1,4 @@
-"""The motion without a network: frequencies, accuracy and figures, by hand."""
+"""The motion without a network: frequencies and sizes, by hand."""
 
 import numpy as np
 import pytest
@@ -47,15 +47,6 @@ def test_shares_of_power_beyond_a_frequency_by_hand():
     assert row["omega_r"] == approx(np.sqrt(20))
 
 
-def test_a_tighter_tolerance_is_more_accurate():
-    table = motion.accuracy_table({20.0: SOFT}, [1e-6, 1e-8, 1e-12])
-    loose, middle, tight = table.sort_values("rtol", ascending=False)["difference"]
-    assert loose > middle
-    assert 0 < middle < 1e-6
-    assert tight == 0
-    assert table["energy_drift"].is_monotonic_decreasing
-
-
 def test_largest_values_are_those_of_the_reference():
     table = motion.largest_values(SPECS)
     r, theta = STIFF.reference.q
@@ -72,28 +63,3 @@ def test_the_trajectory_table_keeps_every_nth_point():
     assert last["k"] == 60
     assert last["t"] == STIFF.reference.t[1990]
     assert last["theta_t"] == STIFF.reference.v[1, 1990]
-
-
-def test_the_path_starts_at_length_one_about_the_stretched_equilibrium():
-    soft, stiff = motion.plot_paths(SPECS).axes
-    _, start, equilibrium = stiff.lines
-    (x,) = start.get_xdata()
-    (y,) = start.get_ydata()
-    (depth,) = equilibrium.get_ydata()
-    assert soft.get_title() == "$k=20$"
-    assert stiff.get_title() == "$k=60$"
-    assert np.hypot(x, y) == approx(1)
-    assert depth == approx(-1 - 9.81 / 60)
-
-
-@pytest.mark.parametrize("plot", [motion.plot_trajectories, motion.plot_phase_portraits])
-def test_every_stiffness_has_a_panel_per_coordinate(plot):
-    assert len(plot(SPECS).axes) == 4
-
-
-def test_the_tolerance_that_is_used_is_thick():
-    table = motion.accuracy_table(SPECS, [1e-8, 1e-10, 1e-12])
-    figure = motion.plot_accuracy(table, 29.4)
-    widths = {line.get_label(): line.get_linewidth() for line in figure.axes[1].lines}
-    assert widths.pop("rtol 1e-10") == 2
-    assert 2 not in widths.values()

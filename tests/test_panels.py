@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pinnlib.analysis.paired import summary_table
+from pinnlib.analysis.samples import summary_table
 from pinnlib.bundle.output import Output
 from pinnlib.report.panels import (
     PANELS,

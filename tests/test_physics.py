@@ -13,8 +13,9 @@ from torch.autograd.functional import jacobian
 from torch.testing import assert_close
 
 from pinnlib import RunSpec, SpringPendulum, predict, train
+from pinnlib.ansatz import product
 from pinnlib.gates import GATES, Jet
-from pinnlib.models import inverse_softplus, product
+from pinnlib.models import inverse_softplus
 from pinnlib.style.labels import gate_formula
 from pinnlib.systems import stack
 from pinnlib.training import Collocation, Objective, initial_parameters

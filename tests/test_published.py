@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from test_paired import both_k
+from run_tables import both_k
 
 from pinnlib.analysis import paired
 from pinnlib.paths import PUBLISHED
@@ -46,7 +46,7 @@ def test_the_published_csv_is_the_table_of_the_contract():
 
 
 def test_beside_published():
-    table = published.beside_published(paired.gate_tests(both_k()))
+    table = published.beside_published(paired.gate_tests(both_k(), published.TESTED_K))
     assert len(table) == 8
     assert table["same_winner"].isna().tolist() == [True] * 4 + [False] * 4
     ours = table[table.lambda_ic == 50]
@@ -62,22 +62,24 @@ def test_beside_published():
         True,
     ]  # 0.135/3 ± 0.005 holds 0.046
     swapped = published.beside_published(
-        paired.gate_tests(both_k().assign(k=lambda t: 80 - t.k))
+        paired.gate_tests(both_k().assign(k=lambda t: 80 - t.k), published.TESTED_K)
     ).query("lambda_ic == 50")
     assert swapped["same_winner"].tolist() == [False] * 4
 
 
 def test_tests_of_other_models_are_refused():
     with pytest.raises(ValueError, match="^model="):
-        published.beside_published(paired.gate_tests(both_k().assign(model="fixed")))
+        published.beside_published(
+            paired.gate_tests(both_k().assign(model="fixed"), published.TESTED_K)
+        )
 
 
 # What ./run_all.sh prints
 
 
 def comparison(tiny=False, runs=both_k):
-    beside = published.beside_published(paired.gate_tests(runs()))
-    written = published.beside_published(paired.gate_tests(both_k()))
+    beside = published.beside_published(paired.gate_tests(runs(), published.TESTED_K))
+    written = published.beside_published(paired.gate_tests(both_k(), published.TESTED_K))
     return published.comparison_text(beside, written, tiny)
 
 

@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose
 
 import pinnlib
 from pinnlib import GATES, MODELS, AdaptiveFourier, Linear, RunSpec
-from pinnlib.analysis import paired
+from pinnlib.analysis import samples
 from pinnlib.paths import RECORDS, ROOT, RUNS_CSV
 from pinnlib.runs import executors, provenance
 from pinnlib.runs.audit import COMPARED, audit
@@ -319,7 +319,7 @@ def test_a_diverged_run_is_recorded_as_such(tmp_path):
     assert "diverged: 1" in str(report)
     alone = runs_of([wild], report.records)
     assert alone["rel_l2_u"].isna().all()
-    assert paired.summary_table(alone, "rel_l2_u")["diverged"].tolist() == [1]
+    assert samples.summary_table(alone, "rel_l2_u")["diverged"].tolist() == [1]
     assert sweep([wild], tmp_path, workers=1).trained == 0  # it would diverge again
 
 

@@ -11,18 +11,18 @@ from pinnlib import Problem, RunSpec, SpringPendulum, reference, reference_solut
 from pinnlib.paths import REFERENCES
 from pinnlib.reference import INDEX, NotOnFileWarning, read_reference, solve
 from pinnlib.registry import UserError
-from pinnlib.report import motion
+from pinnlib.report import reference_solutions
 
 START = ((1.0, 0.2), (0.0, 0.0))
 SHORT = Problem(SpringPendulum(k=41.5), *START, horizon=1.0)  # not on file
-STUDIED = motion.studied_problems()
+STUDIED = reference_solutions.studied_problems()
 each_studied = pytest.mark.parametrize("problem", STUDIED, ids=lambda problem: problem.file)
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with one file, from which the library reads."""
-    motion.save_reference(SHORT, tmp_path)
+    reference_solutions.save_reference(SHORT, tmp_path)
     monkeypatch.setattr(read_reference, "__defaults__", (tmp_path,))
     reference_solution.cache_clear()
     yield tmp_path
@@ -40,16 +40,10 @@ def as_array(solution):
 def test_the_reference_conserves_energy(k):
     spec = RunSpec(k=k)
     solution = spec.reference
-    assert motion.energy_drift(spec.system_object, solution) < 1e-8
+    assert reference_solutions.energy_drift(spec.system_object, solution) < 1e-8
     assert solution.q.shape == (2, 2000)
     assert solution.q[:, 0].tolist() == [1.0, 0.2]
     assert not solution.v[:, 0].any()
-
-
-def test_energy_drift_notices_damping():
-    system = SpringPendulum(k=20.0, c_r=0.1, c_theta=0.1)
-    damped = solve(Problem(system, *START))
-    assert motion.energy_drift(system, damped) > 1e-3
 
 
 def test_a_vertical_pendulum_is_a_linear_oscillator_in_closed_form():
@@ -71,10 +65,6 @@ def test_the_grid_is_equally_spaced():
 
 
 # The files
-
-
-def test_every_stiffness_of_the_paper_is_studied():
-    assert {problem.system.k for problem in STUDIED} >= set(range(10, 140, 10))
 
 
 @each_studied
@@ -117,25 +107,6 @@ def test_what_is_saved_is_what_is_read(folder):
         kept.q[0, 0] = 0
 
 
-def test_a_file_is_never_computed_again(folder):
-    path = folder / SHORT.file
-    before = path.stat().st_mtime_ns
-    motion.save_reference(SHORT, folder)
-    assert path.stat().st_mtime_ns == before
-    assert [*json.loads((folder / INDEX).read_text())] == [SHORT.file]
-
-
-def test_a_second_problem_joins_the_first(folder):
-    other = SHORT._replace(velocity=(0.0, 0.5))
-    motion.save_reference(other, folder)
-    assert read_reference(other, folder).on_file
-    assert read_reference(SHORT, folder).on_file
-    index = json.loads((folder / INDEX).read_text())
-    assert [*index] == [SHORT.file, other.file]
-    assert index[other.file]["problem"] == str(other)
-    assert index[other.file]["solver"] == "DOP853, rtol 1e-10, atol 1e-12, 2000 points"
-
-
 def test_a_damaged_file_is_named_with_its_repair(folder):
     path = folder / SHORT.file
     data = bytearray(path.read_bytes())
@@ -145,7 +116,7 @@ def test_a_damaged_file_is_named_with_its_repair(folder):
         reference_solution(SHORT)
     path.unlink()
     assert read_reference(SHORT) is None
-    motion.save_reference(SHORT, folder)
+    reference_solutions.save_reference(SHORT, folder)
     assert read_reference(SHORT).on_file
 
 
@@ -187,17 +158,3 @@ def test_other_tolerances_have_other_files(name, monkeypatch):
     file = SHORT.file
     monkeypatch.setattr(reference, name, 7)
     assert SHORT.file != file
-
-
-def test_notebook_01_keeps_what_is_on_file_and_adds_what_is_not(tmp_path):
-    table = motion.keep_references([STUDIED[0], SHORT], tmp_path)
-    assert table["file"].tolist() == [STUDIED[0].file, SHORT.file]
-    assert (table["difference"] < motion.NEGLIGIBLE).all()
-    assert [path.name for path in tmp_path.glob("*.npy")] == [SHORT.file]
-
-
-def test_a_file_that_differs_from_a_new_solution_is_noticed(tmp_path, monkeypatch):
-    wrong = solve(SHORT._replace(position=(1.0, 0.2001)))
-    monkeypatch.setattr(motion, "read_reference", lambda problem: wrong)
-    (difference,) = motion.keep_references([SHORT], tmp_path)["difference"]
-    assert difference > motion.NEGLIGIBLE

@@ -1,6 +1,9 @@
 """Statistics and numerical analysis of runs; reusable, without knowledge of the studies.
 
-paired               exponential against linear gate over common seeds: means, tests, effect sizes
+samples              errors of runs by cell (means) and by pair of gates over common seeds
+significance         Wilcoxon's test, Holm's correction, the seeds that decide
+estimates            means and effect sizes with their intervals
+paired               exponential against linear gate: tables of tests and of effect sizes
 contrasts            any two variants over common seeds, families of tests, regrets
 association          how well a number predicts the winner: AUC, rank correlation, permutation test
 ntk                  the residual Jacobian and its kernel

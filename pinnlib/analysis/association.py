@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pinnlib.analysis.paired import LEVEL
+from pinnlib.analysis.significance import LEVEL
 from pinnlib.registry import validate
 
 RESAMPLES = 9999

@@ -8,7 +8,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from pinnlib.analysis.paired import BOOTSTRAP, LEVEL, holm, summary_table, wilcoxon_row
+from pinnlib.analysis.estimates import BOOTSTRAP
+from pinnlib.analysis.samples import summary_table
+from pinnlib.analysis.significance import LEVEL, holm, wilcoxon_row
 from pinnlib.registry import validate
 
 RESAMPLES = 99_999  # of the seeds behind `regrets`

@@ -1,13 +1,19 @@
 """What is particular to this paper: the tables, figures, numbers and claims of the notebooks.
 
-01  motion               the reference solutions: frequencies, accuracy, figures
+01  motion               the motion without a network: its frequencies and its size
+    reference_solutions  accuracy of the reference solutions, and the files that hold them
+    motion_figures       figures of both
 02  coverage             which runs of a study are on record (03, 04 and 10 too), learning curves
 03  gate_statistics      tables and numbers of the paired statistics
     gate_comparison      figures of one gate against the other
     basins               which solution a seed converges to
     published            the published table of tests beside ours (10 too)
 04  panels               the panels of the original: error against stiffness
-05  kernel_measurements  the residual kernel along training (06 too), and what it predicts
+05  kernel_measurements  the residual kernel along training
+    jacobian_profiles    the norm of the residual Jacobian in time, and its closed forms
+    residual_decay       which part of the horizon loses its residual first
+    kernel_predictors    whether the kernel predicts the winning gate
+    error_floors         the errors that the ansatz could represent (06 too)
     kernel_figures       figures and tables of these measurements
 06  gate_rules           from contrasts to answers, rule by rule (`gate_rules.toml`)
     gate_answers         the evidence of the answers in words and as LaTeX

@@ -6,7 +6,7 @@ Cells with scattered errors, the basins of one cell, and plain networks beside s
 import numpy as np
 import pandas as pd
 
-from pinnlib.analysis.paired import CELL
+from pinnlib.analysis.samples import CELL
 from pinnlib.metrics import standing_still_metrics
 from pinnlib.runs.record import Records, result_of
 from pinnlib.spec import RunSpec

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from pinnlib.analysis.paired import LEVEL
+from pinnlib.analysis.significance import LEVEL
 from pinnlib.metrics import state_error
 from pinnlib.report.evidence import Evidence
 from pinnlib.report.findings import inside

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pinnlib.analysis.paired import METRICS, TEST
+from pinnlib.analysis.samples import METRICS, TEST
 from pinnlib.registry import UserError, validate
 from pinnlib.runs.record import Records
 from pinnlib.runs.table import runs_of, specs_of

@@ -10,6 +10,7 @@ import pandas as pd
 
 from pinnlib.analysis.contrasts import contrasts, family, lost, ratio_texts, smallest
 from pinnlib.report import gate_rules
+from pinnlib.report.published import PAPER_GATES
 from pinnlib.style import latex
 from pinnlib.style.labels import gate_formula
 
@@ -93,7 +94,7 @@ def gap_evidence(tables: Contrasts) -> str:
 
 def optimiser_contrasts(runs: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Optimiser → contrasts of the published gates per model and k; all are one family."""
-    tables = [contrasts(part, [("exp", "linear")], by=("model", "k")) for part in runs.values()]
+    tables = [contrasts(part, [PAPER_GATES], by=("model", "k")) for part in runs.values()]
     return dict(zip(runs, family(*tables), strict=True))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pinnlib.analysis.paired import LEVEL
+from pinnlib.analysis.significance import LEVEL
 from pinnlib.report.basins import BASINS
 from pinnlib.spec import RunSpec
 from pinnlib.style.figures import (

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pinnlib.analysis.paired import LEVEL
+from pinnlib.analysis.significance import LEVEL
 from pinnlib.runs.studies import FOUR_K
 from pinnlib.style.figures import (
     COLUMN,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pinnlib.analysis.contrasts import lost
-from pinnlib.analysis.paired import LEVEL
+from pinnlib.analysis.significance import LEVEL
 
 WORDING = Path(__file__).with_suffix(".toml")
 RULES = tomllib.loads(WORDING.read_text(encoding="utf-8"))

@@ -3,15 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from pinnlib.analysis.paired import (
-    EFFECTS,
-    LEVEL,
-    METRICS,
-    SETTING,
-    STATUSES,
-    pair_runs,
-    summary_table,
-)
+from pinnlib.analysis.estimates import EFFECTS
+from pinnlib.analysis.samples import METRICS, SETTING, STATUSES, pair_runs, summary_table
+from pinnlib.analysis.significance import LEVEL
 
 FORMATS = {"mean_exp": "{:.3f}", "mean_linear": "{:.3f}", "frac_win": "{:.2f}"}
 P_VALUES = ["p_raw", "p_holm", "p_holm_published", "p_holm_worst", "p_one_sided"]

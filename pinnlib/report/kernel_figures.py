@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pinnlib.analysis import ntk
-from pinnlib.report.kernel_measurements import closed_forms
+from pinnlib.report.jacobian_profiles import closed_forms
 from pinnlib.style.figures import (
     GATE_COLOURS,
     GATE_STYLES,
@@ -154,7 +154,7 @@ def plot_sizes_in_time(timed: pd.DataFrame) -> Figure:
 def plot_predictors(found: pd.DataFrame, pairs: int) -> Figure:
     """AUC of every quantity with its interval, over all pairs and within k, a mark per update.
 
-    `found` is a table of `kernel_measurements.predictors` from that many pairs.
+    `found` is a table of `kernel_predictors.predictors` from that many pairs.
     """
     figure, axes = panels(1, 2, height=3.3, sharey=True)
     names = list(dict.fromkeys(found["quantity"]))
@@ -189,7 +189,7 @@ def plot_predictors(found: pd.DataFrame, pairs: int) -> Figure:
 
 
 def predictor_texts(found: pd.DataFrame) -> pd.DataFrame:
-    """`kernel_measurements.predictors` as text: "value [low, high]" of AUC and rank correlation."""
+    """`kernel_predictors.predictors` as text: "value [low, high]" of AUC and rank correlation."""
     texts = found[["update", "quantity"]].copy()
     for kind, ends in (("auc", ""), ("rho", "rho_")):
         for scope in ("all", "within_k"):

@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pinnlib.analysis.paired import FEWEST, summary_table
+from pinnlib.analysis.samples import summary_table
+from pinnlib.analysis.significance import FEWEST
 from pinnlib.registry import validate
+from pinnlib.report.published import PAPER_GATES
 from pinnlib.style.figures import (
     COLUMN,
     NOTE,
@@ -25,7 +27,6 @@ from pinnlib.style.labels import METRIC_LABELS
 Pair = tuple[str, str]  # model, gate
 SPECTRAL = ("adaptive", "fixed")
 MODELS = (*SPECTRAL, "baseline")
-GATES = ("exp", "linear")
 COUNTS = ["ok", "needed", "diverged", "failed"]
 
 
@@ -42,7 +43,7 @@ class Panel:
     @property
     def curves(self) -> list[Pair]:
         """The pairs (model, gate) drawn, gate by gate."""
-        return [pair for pair in styles(self.models, GATES) if pair not in self.omit]
+        return [pair for pair in styles(self.models, PAPER_GATES) if pair not in self.omit]
 
 
 ZOOM = {"omit": (("baseline", "linear"),)}
@@ -101,7 +102,7 @@ def plot_error_vs_k(
     runs: pd.DataFrame,
     metric: str,
     models: Sequence[str] = MODELS,
-    gates: Sequence[str] = GATES,
+    gates: Sequence[str] = PAPER_GATES,
     omit: Sequence[Pair] = (),
     width: float = COLUMN,
 ) -> Figure:

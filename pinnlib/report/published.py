@@ -2,10 +2,14 @@
 
 import pandas as pd
 
-from pinnlib.analysis.paired import LEVEL, MEANS, TEST
+from pinnlib.analysis.estimates import MEANS
+from pinnlib.analysis.samples import TEST
+from pinnlib.analysis.significance import LEVEL
 from pinnlib.paths import PUBLISHED
 from pinnlib.registry import validate
 
+PAPER_GATES = ("exp", "linear")  # what is registered besides is no part of the original
+TESTED_K = (20, 60)  # the stiffnesses of the published tests
 COMPARED = {  # column → its format
     "winner": "",
     "mean_exp": ".3f",

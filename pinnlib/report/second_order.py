@@ -8,6 +8,7 @@ import pandas as pd
 
 from pinnlib.analysis.levenberg_marquardt import minimised_runs
 from pinnlib.registry import validate
+from pinnlib.report.published import PAPER_GATES
 from pinnlib.runs.studies import FOUR_K
 from pinnlib.spec import RunSpec
 
@@ -32,9 +33,7 @@ def minimise_gate_study(
 
     Three seeds of the adaptive trunk continue to four times the rounds.
     """
-    cells = itertools.product(
-        ("adaptive", "fixed"), ("exp", "linear"), FOUR_K, range(min(seeds, 10))
-    )
+    cells = itertools.product(("adaptive", "fixed"), PAPER_GATES, FOUR_K, range(min(seeds, 10)))
     specs = [RunSpec(model=model, gate=gate, k=k, seed=seed) for model, gate, k, seed in cells]
     longer = [spec for spec in specs if spec.model == "adaptive" and spec.seed < 3]
     others = [spec for spec in specs if spec not in longer]
