@@ -39,9 +39,9 @@ SYSTEM_K = {
     "van_der_pol": (0.5, 1, 2, 5),
 }
 FIRST_TUNING_SEED = 20  # tuning seeds are 20 to 27, test seeds 0 to 19
-TUNING_SEEDS = {"adaptive": (8, {})}
-TUNED_FILE = Path(__file__).with_name("tuned_rates.json")
 Seeds = dict[str, tuple[int, dict[float, int]]]
+TUNING_SEEDS: Seeds = {"adaptive": (8, {})}
+TUNED_FILE = Path(__file__).with_name("tuned_rates.json")
 
 
 # What report/rate_rules.py chooses on the tuning seeds: "rates", by setting and k, and "recipe".
