@@ -20,6 +20,7 @@ usage: ./run_all.sh [verb] [options]
       --save                    write executed notebooks back to notebooks/
   status                    which outputs are older than what they were made from, and why
   sweep [--help]            train the runs that are not on record yet
+  verify                    check every record without training: metrics recomputed from parameters, to the bit
   audit [--help]            retrain a random sample of the records and compare to the bit
   test [pytest options]     run all tests (at most 10 minutes)
   test --fast [options]     unit tests only: no notebook, browser, cluster or environment (at most 90 seconds)
@@ -113,7 +114,7 @@ case "$verb" in
     shift; setup
     if [ "$(id -u)" = 0 ]; then set -- --allow-root "$@"; fi
     exec jupyter lab --LabApp.default_url=/lab/tree/notebooks/00_quickstart.ipynb "$@" ;;
-  status | sweep | audit) setup; exec python -m pinnlib "$@" ;;
+  status | sweep | verify | audit) setup; exec python -m pinnlib "$@" ;;
   "" | -*)
     setup
     case " $* " in

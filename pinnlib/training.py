@@ -154,10 +154,7 @@ def predict(spec: RunSpec, parameters: np.ndarray, times: ArrayLike) -> pd.DataF
     if ((t < 0) | (t > spec.horizon)).any():
         message = f"times outside [0, {spec.horizon:g}], the interval of training: an extrapolation"
         warnings.warn(message, stacklevel=3)
-    ansatz = spec.ansatz()
-    with torch.no_grad():
-        jets = ansatz.jets(torch.as_tensor(parameters[None], dtype=torch.float64), t[None])
-        residual = ansatz.residual(jets)
+    jets, residual = _motion(spec, parameters, t)
     columns = {"t": t.numpy()}
     for name, jet, r in zip(spec.system_object.components, jets, residual, strict=True):
         columns[name] = jet.value[0].numpy()
@@ -167,15 +164,22 @@ def predict(spec: RunSpec, parameters: np.ndarray, times: ArrayLike) -> pd.DataF
     return pd.DataFrame(columns)
 
 
+def _motion(spec: RunSpec, parameters: np.ndarray, t: Tensor) -> tuple[list[Jet], tuple]:
+    """The jets and the residuals of the components at the times t, each (1, points), in float64."""
+    ansatz = spec.ansatz()
+    with torch.no_grad():
+        jets = ansatz.jets(torch.as_tensor(parameters[None], dtype=torch.float64), t[None])
+        return jets, ansatz.residual(jets)
+
+
 def evaluate(spec: RunSpec, parameters: np.ndarray) -> Metrics:
     """All metrics of a run on the reference grid."""
-    system = spec.system_object
-    table = predict(spec, parameters, spec.reference.t)
-    q = table[list(system.components)].to_numpy().T
-    velocity = table[[f"{name}_t" for name in system.components]].to_numpy().T
-    residual = table[[f"residual_{name}" for name in system.components]].to_numpy().T
-    errors = error_metrics(system, q, spec.reference.q)
-    return errors | residual_metrics(system, residual, velocity)
+    jets, residuals = _motion(spec, parameters, torch.from_numpy(spec.reference.t))
+    q = torch.cat([jet.value for jet in jets]).numpy()
+    velocity = torch.cat([jet.first for jet in jets]).numpy()
+    residual = torch.cat(residuals).numpy()
+    errors = error_metrics(spec.system_object, q, spec.reference.q)
+    return errors | residual_metrics(spec.system_object, residual, velocity)
 
 
 def batches(specs: Iterable[RunSpec], parts: int = 1) -> Iterator[list[RunSpec]]:

@@ -129,7 +129,17 @@ def test_an_active_conda_environment_of_that_name_is_used_as_it_is(project):
 def test_help_and_an_unknown_verb_need_no_environment(project):
     done = call(project, "--help")
     assert done.returncode == 0
-    for word in ("test --fast", "bench", "lab", "status", "sweep", "audit", "--fresh", "--profile"):
+    for word in (
+        "test --fast",
+        "bench",
+        "lab",
+        "status",
+        "sweep",
+        "verify",
+        "audit",
+        "--fresh",
+        "--profile",
+    ):
         assert word in done.stdout
     wrong = call(project, "tset")
     assert wrong.returncode == 2

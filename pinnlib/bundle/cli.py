@@ -20,6 +20,7 @@ from pinnlib.runs.studies import STUDIES
 VERBS = {
     "reproduce": "Run all notebooks on the records: figures, tables, numbers, PDF.",
     "sweep": "Train the runs that are not on record yet; resumes when started again.",
+    "verify": "Check every record without training: checksum, settings, metrics to the bit.",
     "audit": "Retrain a random sample of the records and compare to the bit; fails on a mismatch.",
     "status": "List outputs that are older than their inputs; fails if there are any.",
 }
@@ -32,6 +33,7 @@ AFTER_STOP = {
     "sweep": "; the same command goes on from here",
     "reproduce": "; started again, notebooks begin anew and training goes on from the runs kept",
     "audit": "",
+    "verify": "",
 }
 
 
@@ -113,7 +115,7 @@ def add_sweep_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_audit_options(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(check=check_audit)
+    parser.set_defaults(check=check_records)
     add = parser.add_argument
     add("--sample", type=positive_int, default=5, metavar="N", help="how many records (default: 5)")
     add("--seed", type=int, default=0, metavar="S", help="which sample (default: 0)")
@@ -133,6 +135,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add_reproduce_options(parsers["reproduce"])
     add_sweep_options(parsers["sweep"])
     add_audit_options(parsers["audit"])
+    parsers["verify"].set_defaults(check=check_records)
+    add_records_option(parsers["verify"])
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         options.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -179,7 +183,7 @@ def check_study(options: argparse.Namespace, trains: bool) -> None:
         options.error("argument --study: not with --only: it chooses the notebooks itself")
 
 
-def check_audit(options: argparse.Namespace) -> None:
+def check_records(options: argparse.Namespace) -> None:
     if not any(options.records.glob("*.jsonl")):
         options.error(f"argument --records: there are no records in {options.records}")
 

@@ -16,11 +16,17 @@ from pinnlib.runs.store import Store
 from pinnlib.runs.studies import STUDIES
 from pinnlib.runs.sweep import sweep
 from pinnlib.runs.table import export, missing, mixed_versions, specs_of
+from pinnlib.runs.verify import verify
 
 
 def run(options: Namespace) -> int:
     """Carry out `options.verb` and return the exit code; a user's error is one line and code 2."""
-    verbs = {"reproduce": reproduce, "sweep": train_missing, "audit": audit_records}
+    verbs = {
+        "reproduce": reproduce,
+        "sweep": train_missing,
+        "verify": verify_records,
+        "audit": audit_records,
+    }
     try:
         return verbs[options.verb](options)
     except (UserError, ValueError) as error:
@@ -77,6 +83,13 @@ def train_missing(options: Namespace) -> int:
     if warning:
         print(warning)
     return int(any(record["status"] == "failed" for record in done.records.values()))
+
+
+def verify_records(options: Namespace) -> int:
+    """Check every record and print what is wrong; 1 if anything is."""
+    found = verify(options.records)
+    print(found)
+    return int(bool(found.failures))
 
 
 def audit_records(options: Namespace) -> int:

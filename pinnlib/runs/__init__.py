@@ -10,6 +10,7 @@
     cluster     the same on the workers of a Dask scheduler
     progress    progress bars, and how long runs take at the pace of the records
     provenance  version of the numerics, processor and commit behind a record
+    verify      check every record without training
     audit       retrain a sample of the records and compare to the bit
     files       replace a file atomically
 

@@ -22,6 +22,19 @@ Record = dict[str, Any]  # one line of the store
 Records = dict[str, Record]  # by key
 DEFAULTS = dataclasses.asdict(RunSpec())
 NAMES = tuple(name for name, value in DEFAULTS.items() if isinstance(value, str))
+FAILURE_FIELDS = {"key": str, "numerics": int, "spec": dict, "error": str, "made": dict}
+FIELDS = {
+    "key": str,
+    "numerics": int,
+    "spec": dict,
+    "metrics": dict,
+    "nodes": int | None,
+    "history": dict,
+    "parameters": str | None,
+    "parameters_sha256": str,
+    "seconds": int | float,
+    "made": dict,
+}
 LARGEST_KEPT = 1000  # parameters: a spectral model's are kept, a network's only as a hash
 HISTORY_ROWS = 11  # the first update, then one row per tenth of the run
 
@@ -52,6 +65,20 @@ def _thin(history: pd.DataFrame) -> dict[str, list]:
     rows = history.iloc[np.unique(np.searchsorted(updates, tenths))]
     terms = rows.drop(columns=["update", "total"])
     return {"update": rows["update"].tolist()} | {n: _round(terms[n]) for n in terms}
+
+
+def has_all_fields(record: Any) -> bool:
+    """True if a record has the fields of its status, each of the right type."""
+    try:
+        kinds = FIELDS if record["status"] in ("ok", "diverged") else FAILURE_FIELDS
+        lengths = {len(column) for column in record.get("history", {"": ""}).values()}
+        return (
+            record["status"] in ("ok", "diverged", "failed")
+            and all(isinstance(record[name], kind) for name, kind in kinds.items())
+            and len(lengths) == 1
+        )
+    except (AttributeError, KeyError, TypeError):
+        return False
 
 
 class SettingsCheck:
@@ -109,21 +136,25 @@ def failure_of(spec: RunSpec, error: BaseException, origin: dict[str, str]) -> R
     }
 
 
-def result_of(record: Record) -> Result:
-    """The Result of a record that kept its parameters, ready to predict."""
+def parameters_of(record: Record) -> np.ndarray:
+    """The parameters of a record; a ValueError if it did not keep them, or they are altered."""
     if record.get("parameters") is None:
         raise ValueError(
             f"record {record['key']} ({record['status']}) holds no parameters; "
             f"train(RunSpec(**{record['spec']})) makes them again"
         )
-    spec = RunSpec(**record["spec"])
     raw = base64.b64decode(record["parameters"])
     if _hash(raw) != record["parameters_sha256"]:
         raise ValueError(f"record {record['key']}: its parameters do not match their checksum")
-    parameters = np.frombuffer(raw, _little_endian(spec.precision)).astype(spec.precision)
-    history = history_of(record)
-    status, metrics, seconds = record["status"], metrics_of(record), record["seconds"]
-    nodes = record["nodes"]
+    precision = record["spec"].get("precision", RunSpec.precision)
+    return np.frombuffer(raw, _little_endian(precision)).astype(precision)
+
+
+def result_of(record: Record) -> Result:
+    """The Result of a record that kept its parameters, ready to predict."""
+    parameters, spec = parameters_of(record), RunSpec(**record["spec"])
+    status, metrics, history = record["status"], metrics_of(record), history_of(record)
+    seconds, nodes = record["seconds"], record["nodes"]
     return Result(spec, status, metrics, history, parameters, seconds, nodes=nodes)
 
 

@@ -18,7 +18,14 @@ from typing import IO, NamedTuple
 from pinnlib.paths import RECORDS
 from pinnlib.registry import UserError
 from pinnlib.runs.files import replacing
-from pinnlib.runs.record import DEFAULTS, Record, Records, SettingsCheck, full_settings
+from pinnlib.runs.record import (
+    DEFAULTS,
+    Record,
+    Records,
+    SettingsCheck,
+    full_settings,
+    has_all_fields,
+)
 
 LINE = re.compile(r'\{"checksum": "([0-9a-f]{16})", (.*)\n', re.DOTALL)
 MOST_NAMED = 20  # lines that a message names
@@ -82,7 +89,7 @@ class Store:
         for path in self.files():
             for line in _read_lines(path):
                 record = decode(line.text)
-                if record is None:
+                if record is None or not has_all_fields(record):
                     damaged.append(line)
                 elif not is_known(record):
                     foreign.append(line)
