@@ -42,6 +42,21 @@ def test_the_library_imports_nothing_that_is_not_pinned():
         assert imported_packages(path) <= allowed, path
 
 
+@pytest.mark.parametrize("path", ["run_all.sh", "data/records/adaptive_exp_mse.jsonl"])
+def test_a_clone_that_converts_line_ends_leaves_ours_alone(path, tmp_path):
+    """As git does by default on Windows: bash and the checksums of the records need LF."""
+    git = ["git", "-c", "core.autocrlf=true", "-c", "init.defaultBranch=main"]
+    for name in (".gitattributes", path):
+        copy = tmp_path / "here" / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes((ROOT / name).read_bytes())
+    who = ["-c", "user.name=nobody", "-c", "user.email=nobody"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "all"]):
+        subprocess.run([*git, *command], cwd=tmp_path / "here", check=True)
+    subprocess.run([*git, "clone", "-q", tmp_path / "here", tmp_path / "there"], check=True)
+    assert (tmp_path / "there" / path).read_bytes() == (ROOT / path).read_bytes()
+
+
 def test_ci_calls_the_tests():
     assert "./run_all.sh test" in (ROOT / ".ci" / "run").read_text()
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
