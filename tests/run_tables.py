@@ -21,6 +21,7 @@ def runs(exp, linear, **columns):
         "gate": ["exp"] * len(exp) + ["linear"] * len(linear),
         "seed": [*range(len(exp)), *range(len(linear))],
         "max_ae_u": errors,
+        "rel_l2_theta": errors,
         "rel_l2_u": errors / 3,
     }
     return pd.DataFrame(table | SETTING | columns)

@@ -16,7 +16,7 @@ def runs(k, factor, **columns):
     frames = []
     for gate, errors in (("exp", SEEDS), ("linear", factor * SEEDS)):
         frame = {"k": k, "gate": gate, "seed": range(12), "rel_l2_u": errors}
-        frames.append(pd.DataFrame(frame | {"max_ae_u": 2 * errors}))
+        frames.append(pd.DataFrame(frame | {"max_ae_u": 2 * errors, "rel_l2_theta": 3 * errors}))
     return pd.concat(frames, ignore_index=True).assign(**SETTING | columns)
 
 

@@ -59,7 +59,7 @@ def runs():
     """Every run of the main study, finished, with errors between 0.01 and 1."""
     frame = runs_of(specs_of("main"), {})
     values = np.random.default_rng(0).lognormal(-2, 0.3, size=(2, len(frame)))
-    return frame.assign(status="ok", rel_l2_u=values[0], max_ae_u=values[1])
+    return frame.assign(status="ok", rel_l2_u=values[0], max_ae_u=values[1], rel_l2_theta=values[1])
 
 
 def test_the_declared_panels_are_those_of_the_paper():
@@ -168,10 +168,14 @@ def test_the_tidy_table_has_every_study_and_metric(runs):
     table = tidy_table({"main": runs, "half": runs[runs["k"] < 40]})
     assert table.groupby(["study", "metric"]).size().to_dict() == {
         ("half", "max_ae_u"): 18,
+        ("half", "rel_l2_theta"): 18,
         ("half", "rel_l2_u"): 18,
         ("main", "max_ae_u"): 36,
+        ("main", "rel_l2_theta"): 36,
         ("main", "rel_l2_u"): 36,
     }
+    angle = table[table["metric"] == "rel_l2_theta"]
+    assert set(angle["standing_still"]) == {1}
 
 
 def test_settings_are_never_pooled(runs):

@@ -7,6 +7,7 @@
 03  gate_statistics      tables and numbers of the paired statistics
     gate_comparison      figures of one gate against the other
     basins               which solution a seed converges to
+    standing_still       the error of standing still beside every summary (04 and 06 too)
     published            the published table of tests beside ours (10 too)
 04  panels               the panels of the original: error against stiffness
 05  kernel_measurements  the residual kernel along training

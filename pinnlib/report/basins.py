@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 
 from pinnlib.analysis.samples import CELL
-from pinnlib.metrics import standing_still_metrics
+from pinnlib.report.standing_still import still_errors
 from pinnlib.runs.record import Records, result_of
-from pinnlib.spec import RunSpec
 
 LIMITS = {"near": 0.15, "wrong": 0.4}  # largest ReL2E of a basin; beyond the last a seed is lost
 BASINS = (*LIMITS, "lost")
@@ -95,12 +94,6 @@ def mean_gaps(case: pd.DataFrame) -> dict[str, float]:
     return gaps
 
 
-def standing_still_error(k: float) -> float:
-    """ReL2E of a pendulum that stands still: r at its mean over time, θ = 0."""
-    spec = RunSpec(k=k)
-    return standing_still_metrics(spec.system_object, spec.reference.q)["rel_l2_u"]
-
-
 def plain_networks(runs: pd.DataFrame) -> pd.DataFrame:
     """Per λ, k and gate: runs done and needed, median error, runs that turned over.
 
@@ -117,7 +110,7 @@ def plain_networks(runs: pd.DataFrame) -> pd.DataFrame:
         turned=("turned", "sum"),
     )
     ks = table.index.get_level_values("k")
-    still = {k: standing_still_error(k) for k in set(ks)}
+    still = {k: still_errors(k)["rel_l2_u"] for k in set(ks)}
     table["standing_still"] = ks.map(still).astype(float)
     complete = table["n"] == table["needed"]
     table[["error", "turned"]] = table[["error", "turned"]].where(complete)

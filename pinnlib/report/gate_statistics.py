@@ -6,6 +6,7 @@ import pandas as pd
 from pinnlib.analysis.estimates import EFFECTS
 from pinnlib.analysis.samples import METRICS, SETTING, STATUSES, pair_runs, summary_table
 from pinnlib.analysis.significance import LEVEL
+from pinnlib.report.standing_still import SUMMARISED, add_still_errors
 
 FORMATS = {"mean_exp": "{:.3f}", "mean_linear": "{:.3f}", "frac_win": "{:.2f}"}
 P_VALUES = ["p_raw", "p_holm", "p_holm_published", "p_holm_worst", "p_one_sided"]
@@ -23,9 +24,9 @@ def format_columns(table: pd.DataFrame, formats: dict[str, str] = FORMATS) -> pd
 
 
 def mean_table(runs: pd.DataFrame) -> pd.DataFrame:
-    """`summary_table` of both metrics."""
-    tables = [summary_table(runs, metric) for metric in METRICS]
-    return pd.concat(tables, ignore_index=True)
+    """`summary_table` of both metrics and of the angle, beside standing still."""
+    tables = [summary_table(runs, metric) for metric in SUMMARISED]
+    return add_still_errors(pd.concat(tables, ignore_index=True))
 
 
 def pair_table(runs: pd.DataFrame) -> pd.DataFrame:

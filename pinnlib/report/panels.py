@@ -11,6 +11,7 @@ from pinnlib.analysis.samples import summary_table
 from pinnlib.analysis.significance import FEWEST
 from pinnlib.registry import validate
 from pinnlib.report.published import PAPER_GATES
+from pinnlib.report.standing_still import SUMMARISED, add_still_errors
 from pinnlib.style.figures import (
     COLUMN,
     NOTE,
@@ -90,12 +91,12 @@ def panel_table(panel: Panel, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def tidy_table(runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """The numbers behind all panels: the cells of every study, for both metrics."""
+    """The cells of every study behind the panels, for SUMMARISED, beside standing still."""
     tables = []
     for study, frame in runs.items():
-        for metric in ("rel_l2_u", "max_ae_u"):
+        for metric in SUMMARISED:
             tables.append(summary_table(frame, metric).assign(study=study))
-    return pd.concat(tables)
+    return add_still_errors(pd.concat(tables))
 
 
 def plot_error_vs_k(
