@@ -46,10 +46,10 @@ from pathlib import Path
 from pinnlib.runs.sweep import sweep
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    folder, workers = Path(sys.argv[1]), int(sys.argv[2])
+    folder, workers, progress = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "True"
     specs = pickle.loads((folder / "specs.pickle").read_bytes())
     try:
-        sweep(specs, folder / "records", workers=workers)
+        sweep(specs, folder / "records", workers=workers, progress=progress or None)
     except KeyboardInterrupt:
         sys.exit(130)
 """
@@ -63,13 +63,13 @@ def undisturbed(tmp_path_factory):
 
 
 @contextlib.contextmanager
-def start_sweep(tmp_path, workers):
+def start_sweep(tmp_path, workers, progress=False):
     """A sweep of SPECS into tmp_path/records, in a process group of its own."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     (tmp_path / "specs.pickle").write_bytes(pickle.dumps(SPECS))
     process = subprocess.Popen(
-        [sys.executable, script, tmp_path, str(workers)],
+        [sys.executable, script, tmp_path, str(workers), str(progress)],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         start_new_session=True,
         stdout=subprocess.DEVNULL,
@@ -407,3 +407,14 @@ def test_nothing_to_do_starts_no_workers(tmp_path):
     report = sweep([spec], tmp_path, scheduler="tcp://127.0.0.1:1")  # nobody listens there
     assert report.trained == 0
     assert len(report.records) == 1
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_sweep_whose_terminal_is_gone_goes_on(tmp_path, undisturbed, workers):
+    with start_sweep(tmp_path, workers, progress=True) as process:
+        process.stderr.read(1)
+        process.stderr.close()  # as `2>&1 | head -n 1` does
+        process.wait(timeout=240)
+    assert process.returncode == 0
+    assert essence(Store(tmp_path / "records").load()) == undisturbed

@@ -73,14 +73,35 @@ def train_with_progress(specs: Sequence[RunSpec], snapshots: Sequence[int] = ())
     return [results[spec] for spec in specs]
 
 
+class Unfailing:
+    """A text stream whose reader may go away: what cannot be written is dropped."""
+
+    def __init__(self, file: TextIO) -> None:
+        self.file = file
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError, ValueError):
+            return self.file.write(text)
+        return 0
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self.file.flush()
+
+    def __getattr__(self, name: str) -> Any:  # encoding, isatty, fileno …
+        return getattr(self.file, name)
+
+
 @contextlib.contextmanager
-def message_stream() -> Iterator[TextIO]:
+def message_stream() -> Iterator[Any]:
     """Where messages about the progress of work go: stderr, or that of a headless process."""
     if os.environ.get(HEADLESS, "quiet") == "quiet":
-        yield sys.stderr
+        yield Unfailing(sys.stderr)
     else:
-        with open(2, "w", closefd=False) as file:
-            yield file
+        file = os.fdopen(2, "w", closefd=False)
+        yield Unfailing(file)
+        with contextlib.suppress(OSError):
+            file.close()
 
 
 class TimeEstimate:
