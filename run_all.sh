@@ -45,13 +45,29 @@ build() {
   done
   [ -n "$python" ] || die "Python 3.11 is needed (none of python3.11, python3, python is it)"
   echo "Setting up .venv from environment.yml (2-3 minutes, once)" >&2
-  rm -rf .venv
-  "$python" -m venv .venv || die "could not make .venv (on Debian: apt-get install python3-venv)"
-  sed -n '/- pip:/,$ s/^ \{6\}- //p' environment.yml >.venv/requirements.txt
-  .venv/bin/python -m pip install -qq --disable-pip-version-check -r .venv/requirements.txt ||
-    { rm -rf .venv; die "the installation failed; nothing was kept"; }
+  [ -e .venv/stamp ] || rm -rf .venv # unfinished
+  [ -e .venv ] || [ ! -e .venv.old ] || mv .venv.old .venv # a set-up was killed
+  rm -rf .venv.old
+  [ ! -e .venv ] || mv .venv .venv.old
+  if ! install "$python"; then
+    rm -rf .venv
+    [ ! -e .venv.old ] || mv .venv.old .venv
+    die "the installation failed, see build/set-up.log (it needs a network); what was there is kept"
+  fi
   echo "$stamp" >.venv/stamp
+  rm -rf .venv.old
 }
+
+install() {
+  mkdir -p build
+  {
+    "$1" -m venv .venv || { echo "on Debian: apt-get install python3-venv"; return 1; }
+    sed -n '/- pip:/,$ s/^ \{6\}- //p' environment.yml >.venv/requirements.txt
+    .venv/bin/python -m pip install -q --disable-pip-version-check -r .venv/requirements.txt
+  } >build/set-up.log 2>&1
+}
+
+is_current() { [ "$(cat .venv/stamp 2>/dev/null)" = "$stamp" ] && .venv/bin/python -c "" 2>/dev/null; }
 
 setup() {
   local name stamp waiting=
@@ -59,7 +75,8 @@ setup() {
   if [ "${CONDA_DEFAULT_ENV:-}" = "$name" ]; then return; fi
   stamp="$PWD $(cat environment.yml pyproject.toml | cksum)"
   exec 9>.venv.lock # held, shared, by whoever works in .venv; whoever rebuilds it must be alone
-  until lock -s && [ "$(cat .venv/stamp 2>/dev/null)" = "$stamp" ]; do
+  unset PYTHONPATH PYTHONHOME # other versions of the library, or another Python
+  until lock -s && is_current; do
     lock -u
     if lock -n -x; then
       build

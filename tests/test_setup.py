@@ -96,9 +96,9 @@ def call(project, *arguments, **changes):
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def change_pin(project, version):
+def change_pin(project, version, old="4.67.1"):
     path = project / "environment.yml"
-    path.write_text(path.read_text().replace("4.67.1", version))
+    path.write_text(path.read_text().replace(old, version))
 
 
 @pytest.mark.environment
@@ -129,8 +129,32 @@ def test_a_failed_installation_is_not_taken_for_an_environment(project):
     change_pin(project, "0.0.0.404")
     done = call(project, "status")
     assert done.returncode != 0
-    assert "the installation failed" in done.stderr
+    assert "network" in done.stderr.splitlines()[-1]
+    assert len(done.stderr.splitlines()) == 2
+    assert "0.0.0.404" in (project / "build" / "set-up.log").read_text()
     assert not (project / ".venv").exists()
+
+
+@pytest.mark.environment
+def test_a_failed_installation_leaves_what_was_there(project):
+    call(project, "status")
+    change_pin(project, "0.0.0.404")
+    done = call(project, "status")
+    assert done.returncode != 0
+    assert "kept" in done.stderr
+    change_pin(project, "4.67.1", "0.0.0.404")
+    again = call(project, "status")
+    assert again.returncode == 0
+    assert "Setting up" not in again.stderr
+
+
+@pytest.mark.environment
+def test_a_broken_environment_is_built_again(project):
+    call(project, "status")
+    (project / ".venv" / "bin" / "python").unlink()
+    done = call(project, "status", PYTHONPATH="/nowhere", PYTHONHOME="/nowhere")
+    assert done.returncode == 0
+    assert "Setting up" in done.stderr
 
 
 @pytest.mark.environment
