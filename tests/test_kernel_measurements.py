@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pinnlib import RunSpec, train
-from pinnlib.models import to_latent
+from pinnlib.ansatz import to_latent
 from pinnlib.registry import UserError
 from pinnlib.report import kernel_measurements
 from pinnlib.runs.record import record_of

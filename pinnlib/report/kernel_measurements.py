@@ -13,8 +13,8 @@ from pinnlib.analysis import ntk
 from pinnlib.analysis.association import auc, permutation_p, rank_correlation
 from pinnlib.analysis.paired import LEVEL
 from pinnlib.analysis.resumable import ResumableTable
+from pinnlib.ansatz import to_latent
 from pinnlib.metrics import state_error
-from pinnlib.models import to_latent
 from pinnlib.registry import UserError
 from pinnlib.runs.progress import train_with_progress
 from pinnlib.runs.record import Records, result_of
