@@ -51,7 +51,16 @@ def test_the_hashes_are_those_of_this_version():
     assert list(ON_FILE["long"]) == list(LONG), advice
 
 
-FIELDS = ["model", "gate", "loss", "precision", "form", "schedule", "system", "hard_velocity"]
+FIELDS = [
+    "model",
+    "gate",
+    "loss",
+    "precision",
+    "form",
+    "schedule",
+    "system",
+    "hard_velocity",
+]
 
 
 @pytest.mark.parametrize("field", [*FIELDS, "optimiser"])
@@ -70,7 +79,12 @@ def test_the_summary_has_everything(field):
 
 @pytest.mark.parametrize(
     "field, registry",
-    [("loss", LOSSES), ("schedule", SCHEDULES), ("system", SYSTEMS), ("form", FORMS)],
+    [
+        ("loss", LOSSES),
+        ("schedule", SCHEDULES),
+        ("system", SYSTEMS),
+        ("form", FORMS),
+    ],
 )
 def test_the_short_runs_have_every_feature(field, registry):
     seen = {getattr(spec, field).partition("(")[0] for spec in SHORT.values()}

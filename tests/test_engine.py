@@ -25,18 +25,35 @@ from pinnlib.training import RESOLUTION, Collocation, Objective, initial_paramet
 
 MODELS = ("baseline", "fixed", "adaptive")
 PLAIN_LOSSES = ("balanced", "mse")
-FORM_LOSSES = (*PLAIN_LOSSES, "balanced(frozen=True)", "weighted(weights=(1.0, 0.1))")
-COMMON = {"precision": "float64", "points": 150, "seed": 3}
+FORM_LOSSES = (
+    *PLAIN_LOSSES,
+    "balanced(frozen=True)",
+    "weighted(weights=(1.0, 0.1))",
+)
+COMMON = {
+    "precision": "float64",
+    "points": 150,
+    "seed": 3,
+}
 PENDULUM = {"k": 30.0} | COMMON
 OTHER_SYSTEMS = (  # each with a loss that has a weight per component, and with a moving start
-    {"system": "henon_heiles", "k": 4.0, "loss": "weighted(weights=(1.0, 0.1))"},
+    {
+        "system": "henon_heiles",
+        "k": 4.0,
+        "loss": "weighted(weights=(1.0, 0.1))",
+    },
     {
         "system": "quartic",
         "k": 2.0,
         "loss": "weighted(weights=(3.0,))",
         "initial_velocity": (0.5,),
     },
-    {"system": "van_der_pol", "k": 1.5, "initial_position": (0.5,), "initial_velocity": (-1.0,)},
+    {
+        "system": "van_der_pol",
+        "k": 1.5,
+        "initial_position": (0.5,),
+        "initial_velocity": (-1.0,),
+    },
 )
 FLOAT = torch.float64
 

@@ -69,7 +69,12 @@ def test_acceleration_by_hand_and_the_same_for_torch():
     np.testing.assert_allclose(torch.cat(tensors), [r, theta], rtol=1e-14)
 
 
-KINDS = {"spring_pendulum": 20.0, "henon_heiles": 4.0, "quartic": 2.0, "van_der_pol": 1.0}
+KINDS = {
+    "spring_pendulum": 20.0,
+    "henon_heiles": 4.0,
+    "quartic": 2.0,
+    "van_der_pol": 1.0,
+}
 RUNS = [RunSpec(system=system, k=k) for system, k in KINDS.items()]
 each_system = pytest.mark.parametrize("spec", RUNS, ids=list(KINDS))
 
@@ -148,9 +153,21 @@ def period_of(system, start):
 
 
 SMALL = [
-    (HenonHeiles(k=9.0), (1e-4, 0.0), 2 * np.pi / 3),
-    (Quartic(k=5.0), (1e-4,), 2 * np.pi),
-    (VanDerPol(k=1e-4), (1e-4,), 2 * np.pi),
+    (
+        HenonHeiles(k=9.0),
+        (1e-4, 0.0),
+        2 * np.pi / 3,
+    ),
+    (
+        Quartic(k=5.0),
+        (1e-4,),
+        2 * np.pi,
+    ),
+    (
+        VanDerPol(k=1e-4),
+        (1e-4,),
+        2 * np.pi,
+    ),
 ]
 
 

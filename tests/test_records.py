@@ -198,19 +198,43 @@ def test_a_record_names_the_settings_that_differ_from_the_defaults(trained):
 
 
 OTHER_KINDS = [  # settings, and the file of their record
-    ({"form": "shifted"}, "adaptive_none_balanced.jsonl"),
-    ({"form": "soft", "loss": "mse"}, "adaptive_none_mse.jsonl"),
-    ({"loss": "weighted(weights=(1.0, 0.1))"}, "adaptive_exp_weighted.jsonl"),
     (
-        {"system": "henon_heiles", "k": 4.0, "form": "soft", "lambda_phys": 0.5},
+        {"form": "shifted"},
+        "adaptive_none_balanced.jsonl",
+    ),
+    (
+        {"form": "soft", "loss": "mse"},
+        "adaptive_none_mse.jsonl",
+    ),
+    (
+        {"loss": "weighted(weights=(1.0, 0.1))"},
+        "adaptive_exp_weighted.jsonl",
+    ),
+    (
+        {
+            "system": "henon_heiles",
+            "k": 4.0,
+            "form": "soft",
+            "lambda_phys": 0.5,
+        },
         "henon_heiles_adaptive_none_balanced.jsonl",
     ),
     (
-        {"system": "quartic", "k": 2.0, "precision": "float64", "lbfgs": 3},
+        {
+            "system": "quartic",
+            "k": 2.0,
+            "precision": "float64",
+            "lbfgs": 3,
+        },
         "quartic_adaptive_exp_balanced.jsonl",
     ),
     (
-        {"system": "van_der_pol", "k": 1.0, "initial_position": (0.5,), "schedule": "cosine"},
+        {
+            "system": "van_der_pol",
+            "k": 1.0,
+            "initial_position": (0.5,),
+            "schedule": "cosine",
+        },
         "van_der_pol_adaptive_exp_balanced.jsonl",
     ),
 ]

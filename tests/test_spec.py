@@ -73,13 +73,48 @@ BAD = [  # field, value, a part of what the message says is allowed
     ("system", "quartic(m=2.0)", "quartic with arguments"),
 ]
 BAD_TOGETHER = [  # settings, the field that the message names, its value, what is allowed
-    ({"lbfgs": 5}, "precision", "float32", "float64"),
-    ({"loss": "weighted(weights=(1.0,))"}, "weights", (1.0,), "r, theta"),
-    ({"loss": "weighted", "system": "quartic"}, "weights", (1.0, 1.0), "each of x"),
-    ({"form": "shifted", "hard_velocity": True}, "hard_velocity", True, "shifted"),
-    ({"form": "soft", "hard_velocity": True}, "hard_velocity", True, "soft"),
-    ({"system": "quartic", "initial_position": (1, 0.2)}, "initial_position", (1, 0.2), "of x"),
-    ({"system": "henon_heiles", "initial_velocity": (0,)}, "initial_velocity", (0,), "x, y"),
+    (
+        {"lbfgs": 5},
+        "precision",
+        "float32",
+        "float64",
+    ),
+    (
+        {"loss": "weighted(weights=(1.0,))"},
+        "weights",
+        (1.0,),
+        "r, theta",
+    ),
+    (
+        {"loss": "weighted", "system": "quartic"},
+        "weights",
+        (1.0, 1.0),
+        "each of x",
+    ),
+    (
+        {"form": "shifted", "hard_velocity": True},
+        "hard_velocity",
+        True,
+        "shifted",
+    ),
+    (
+        {"form": "soft", "hard_velocity": True},
+        "hard_velocity",
+        True,
+        "soft",
+    ),
+    (
+        {"system": "quartic", "initial_position": (1, 0.2)},
+        "initial_position",
+        (1, 0.2),
+        "of x",
+    ),
+    (
+        {"system": "henon_heiles", "initial_velocity": (0,)},
+        "initial_velocity",
+        (0,),
+        "x, y",
+    ),
 ]
 BAD_ARGUMENTS = [  # field, name of the object, argument, its value, a part of what is allowed
     ("gate", "exp", "alpha", 0.0, "> 0"),
@@ -340,7 +375,12 @@ def test_every_committed_record_has_the_key_of_its_spec():
 
 
 TWO_COMPONENTS = ["spring_pendulum", "henon_heiles"]
-EVERY_LOSS = ["balanced", "mse", Balanced(frozen=True), Weighted((1, 0.1))]
+EVERY_LOSS = [
+    "balanced",
+    "mse",
+    Balanced(frozen=True),
+    Weighted((1, 0.1)),
+]
 
 
 @given(
