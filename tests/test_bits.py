@@ -13,7 +13,10 @@ import bits
 import pytest
 from llvmlite.binding import get_host_cpu_features
 
-from pinnlib import train
+from pinnlib import SYSTEMS, train
+from pinnlib.ansatz import FORMS
+from pinnlib.losses import LOSSES
+from pinnlib.optimisers import SCHEDULES
 from pinnlib.paths import ROOT
 from pinnlib.runs.provenance import NUMERICS
 
@@ -48,11 +51,52 @@ def test_the_hashes_are_those_of_this_version():
     assert list(ON_FILE["long"]) == list(LONG), advice
 
 
-@pytest.mark.parametrize("field", ["model", "gate", "loss", "optimiser"])
+FIELDS = [
+    "model",
+    "gate",
+    "loss",
+    "precision",
+    "form",
+    "schedule",
+    "system",
+    "hard_velocity",
+]
+
+
+@pytest.mark.parametrize("field", [*FIELDS, "optimiser"])
 def test_the_sample_has_everything(field):
     seen = {getattr(spec, field) for spec in SAMPLE.values()}
     every = {getattr(spec, field) for spec in SHORT.values()}
     assert seen == every
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_the_summary_has_everything(field):
+    seen = {getattr(spec, field) for spec in bits.summary_runs()}
+    every = {getattr(spec, field) for spec in SHORT.values()}
+    assert seen == every
+
+
+@pytest.mark.parametrize(
+    "field, registry",
+    [
+        ("loss", LOSSES),
+        ("schedule", SCHEDULES),
+        ("system", SYSTEMS),
+        ("form", FORMS),
+    ],
+)
+def test_the_short_runs_have_every_feature(field, registry):
+    seen = {getattr(spec, field).partition("(")[0] for spec in SHORT.values()}
+    assert seen == set(registry)
+
+
+def test_the_summary_has_portable_runs_only():
+    specs = bits.summary_runs()
+    assert len(set(specs)) == len(specs)
+    assert {spec.lbfgs for spec in specs} == {0}
+    assert max(spec.lr for spec in specs) < 1
+    assert {spec.steps for spec in specs} == {20, 200}
 
 
 @pytest.fixture(scope="module")

@@ -56,6 +56,21 @@ def test_alone_in_a_batch_and_in_another_order(model, points, count):
             assert_same(result, alone[result.spec])
 
 
+@pytest.mark.parametrize("form", ["gated", "shifted", "soft"])
+@pytest.mark.parametrize("system", ["henon_heiles", "quartic"])
+def test_other_forms_and_systems_alone_and_in_a_batch(form, system):
+    common = {"form": form, "system": system, "points": 37, "steps": 12, "schedule": "cosine"}
+    specs = [RunSpec(k=2.0 + i % 2, seed=i % 3, lambda_ic=10.0 * i, **common) for i in range(5)]
+    usual = specs[0].initial_position
+    elsewhere = [x + 0.1 for x in usual]
+    specs.append(RunSpec(initial_position=elsewhere, **common))
+    together = train_batch(specs)
+    for result in together:
+        (alone,) = train_batch([result.spec])
+        assert_same(alone, result)
+    assert len({result.parameters.tobytes() for result in together}) == len(specs)
+
+
 def test_snapshots_do_not_change_the_run():
     spec = RunSpec(steps=30)
     (plain,) = pinnlib.train(spec)

@@ -9,15 +9,18 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
+from scipy.special import ellipk
 from torch.autograd.functional import jacobian
 from torch.testing import assert_close
 
-from pinnlib import RunSpec, SpringPendulum, predict, train
+from pinnlib import SYSTEMS, Problem, RunSpec, SpringPendulum, predict, train
 from pinnlib.ansatz import product
 from pinnlib.gates import GATES, Jet
 from pinnlib.models import inverse_softplus
+from pinnlib.optimisers import SCHEDULES
+from pinnlib.reference import solve
 from pinnlib.style.labels import gate_formula
-from pinnlib.systems import stack
+from pinnlib.systems import HenonHeiles, Quartic, VanDerPol, stack
 from pinnlib.training import Collocation, Objective, initial_parameters
 
 STUDIED = [
@@ -64,6 +67,121 @@ def test_acceleration_by_hand_and_the_same_for_torch():
     tensors = system.acceleration(torch.tensor(q), torch.tensor(v))
     np.testing.assert_allclose(np.concatenate(arrays), [r, theta], rtol=1e-14)
     np.testing.assert_allclose(torch.cat(tensors), [r, theta], rtol=1e-14)
+
+
+KINDS = {
+    "spring_pendulum": 20.0,
+    "henon_heiles": 4.0,
+    "quartic": 2.0,
+    "van_der_pol": 1.0,
+}
+RUNS = [RunSpec(system=system, k=k) for system, k in KINDS.items()]
+each_system = pytest.mark.parametrize("spec", RUNS, ids=list(KINDS))
+
+
+def test_every_system_has_known_answers():
+    assert set(KINDS) == set(SYSTEMS)
+
+
+def derivative(y, t):
+    """dy/dt inside the grid by a difference of fourth order; y is (components, points)."""
+    step = t[1] - t[0]
+    return (y[:, :-4] - 8 * y[:, 1:-3] + 8 * y[:, 3:-1] - y[:, 4:]) / (12 * step)
+
+
+@each_system
+def test_the_residual_vanishes_along_the_reference(spec):
+    reference = solve(spec.problem)
+    q = reference.q[:, 2:-2]
+    v = reference.v[:, 2:-2]
+    a = derivative(reference.v, reference.t)
+    assert np.abs(derivative(reference.q, reference.t) - v).max() < 1e-6
+    residual = np.array(spec.system_object.residual(q, v, a))
+    assert np.abs(residual).max() < 1e-6 * np.abs(a).max()
+    faster = np.array(spec.system_object.residual(q, v, 1.01 * a))
+    assert np.abs(faster).max() > 1e-3 * np.abs(a).max()
+
+
+@pytest.mark.parametrize("system", [HenonHeiles(k=3.0), Quartic(k=3.0)], ids=str)
+def test_the_acceleration_is_minus_the_slope_of_the_energy(system):
+    q = torch.tensor([[0.3, -0.8], [0.4, 0.1]], dtype=FLOAT)[: len(system.components)]
+    q.requires_grad_()
+    energy = system.energy(q, torch.zeros_like(q))
+    (slope,) = torch.autograd.grad(energy.sum(), q)
+    assert_close(torch.stack(system.acceleration(q, torch.zeros_like(q))), -slope)
+
+
+@pytest.mark.parametrize("system", [HenonHeiles(k=4.0), Quartic(k=2.0)], ids=str)
+def test_energy_is_conserved_along_the_reference(system):
+    reference = solve(Problem(system, system.initial_position, system.initial_velocity))
+    energy = system.energy(reference.q, reference.v)
+    kinetic = (reference.v**2).sum(axis=0) / 2
+    assert np.ptp(energy) < 1e-8 * energy[0]
+    assert np.ptp(kinetic) > 0.1 * energy[0]
+
+
+def test_a_van_der_pol_oscillator_gains_energy_inside_and_loses_it_outside():
+    """E' = k(1 − x²) x'²."""
+    system = VanDerPol(k=0.7)
+    q, v = torch.tensor([[0.4, 3.0], [0.5, -1.5]], dtype=FLOAT)[:, None].requires_grad_()
+    energy = system.energy(q, v)
+    slope_x, slope_v = torch.autograd.grad(energy.sum(), (q, v))
+    (a,) = system.acceleration(q, v)
+    rate = slope_x * v + slope_v * a
+    assert_close(rate, 0.7 * (1 - q**2) * v**2)
+    assert rate[0, 0] > 0
+    assert rate[0, 1] < 0
+
+
+@pytest.mark.parametrize("start", [0.5, 3.0])
+def test_a_weak_van_der_pol_oscillator_ends_on_a_cycle_of_amplitude_two(start):
+    reference = solve(Problem(VanDerPol(k=0.1), (start,), (0.0,), 120.0), points=24_001)
+    last = reference.q[0, -2000:]  # ten seconds, more than a period
+    assert last.max() == pytest.approx(2, abs=2e-3)
+    assert last.min() == pytest.approx(-2, abs=2e-3)
+
+
+def period_of(system, start):
+    """Twice the time between two zeros of the first component, from rest."""
+    rest = (0.0,) * len(start)
+    reference = solve(Problem(system, start, rest), points=40_001)
+    x = reference.q[0]
+    before = np.flatnonzero(x[:-1] * x[1:] < 0)[:2]
+    share = x[before] / (x[before] - x[before + 1])
+    zeros = reference.t[before] + share * (reference.t[1] - reference.t[0])
+    return 2 * (zeros[1] - zeros[0])
+
+
+SMALL = [
+    (
+        HenonHeiles(k=9.0),
+        (1e-4, 0.0),
+        2 * np.pi / 3,
+    ),
+    (
+        Quartic(k=5.0),
+        (1e-4,),
+        2 * np.pi,
+    ),
+    (
+        VanDerPol(k=1e-4),
+        (1e-4,),
+        2 * np.pi,
+    ),
+]
+
+
+@pytest.mark.parametrize("system, start, expected", SMALL, ids=lambda value: str(value))
+def test_the_period_of_a_small_oscillation(system, start, expected):
+    assert period_of(system, start) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("k, amplitude", [(0.5, 1.0), (2.0, 1.0), (2.0, 3.0)])
+def test_the_period_of_a_quartic_oscillator_is_an_elliptic_integral(k, amplitude):
+    """4K(m)/√(1 + kA²), with m = kA²/(2 + 2kA²)."""
+    square = k * amplitude**2
+    expected = 4 * ellipk(square / (2 + 2 * square)) / np.sqrt(1 + square)
+    assert period_of(Quartic(k=k), (amplitude,)) == pytest.approx(expected, rel=1e-6)
 
 
 # Jets and gates
@@ -152,6 +270,58 @@ def test_initial_state_and_positivity_hold_for_any_parameters(model, gate, seed,
     assert (table["r"] >= 1e-4).all()  # r > r_min, up to rounding: softplus underflows
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    model=models,
+    system=st.sampled_from(["spring_pendulum", "henon_heiles", "quartic"]),
+    seed=st.integers(0, 999),
+    scale=st.floats(0.01, 2),
+    start=st.tuples(st.floats(0.5, 2), st.floats(-3, 3)),
+)
+def test_a_shifted_ansatz_holds_the_initial_position_for_any_parameters(
+    model, system, seed, scale, start
+):
+    """Exactly, but for the rounding of softplus in r."""
+    names = SYSTEMS[system].components
+    start = start[: len(names)]
+    settings = {"system": system, "initial_position": start}
+    spec = RunSpec(model=model, form="shifted", precision="float64", **settings)
+    theta = random_parameters(spec, seed, scale)
+    table = predict(spec, theta.numpy(), [0.0, 4.0])
+    for name, value in zip(names, start, strict=True):
+        assert table.loc[0, name] == (pytest.approx(value, rel=1e-12) if name == "r" else value)
+        assert table.loc[1, name] != table.loc[0, name]
+
+
+@pytest.mark.parametrize("model", ["baseline", "fixed", "adaptive"])
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_soft_ansatz_starts_where_its_parameters_say_and_pays_for_it(model, system):
+    spec = RunSpec(model=model, system=system, form="soft", precision="float64", points=5)
+    names = list(spec.system_object.components)
+    theta = random_parameters(spec, 0, 0.1)
+    row = predict(spec, theta.numpy(), [0.0]).loc[0, names]
+    distance = row - np.array(spec.initial_position)
+    terms = Objective([spec]).terms(theta[None], Collocation([spec]).draw())
+    assert (distance.abs() > 1e-3).all()
+    assert terms["position"].item() == pytest.approx((distance**2).mean(), rel=1e-10)
+    paid = 50 * (terms["position"] + terms["velocity"]) + terms["physics"]
+    assert terms["total"].item() == pytest.approx(paid.item(), rel=1e-12)
+
+
+@pytest.mark.parametrize("form", ["gated", "shifted"])
+def test_a_hard_start_has_no_penalty_on_the_position(form):
+    spec = RunSpec(form=form, points=5)
+    theta, times = initial_parameters(spec), Collocation([spec]).draw()
+    assert "position" not in Objective([spec]).terms(theta[None], times)
+
+
+def test_a_soft_radius_stays_positive():
+    spec = RunSpec(form="soft", precision="float64")
+    table = predict(spec, 30 * RANDOM[0].numpy(), np.linspace(0, 10, 101))
+    assert (table["r"] >= 1e-4).all()
+    assert table["theta"].min() < 0
+
+
 def test_the_papers_constants_of_the_ansatz():
     rho0 = inverse_softplus(1.0 - 1e-4)
     sigma = 1 / (1 + np.exp(-rho0))
@@ -219,6 +389,33 @@ def test_a_hard_velocity_holds_for_any_parameters_without_a_penalty(text):
     spec = RunSpec(gate=text, hard_velocity=True, **MOVING)
     assert velocity_at_start(spec) == pytest.approx((0.3, -0.7), rel=1e-12)
     assert velocity_penalty(spec) < 1e-25
+
+
+# Learning rates
+
+
+def test_the_cosine_schedule_falls_from_one_to_zero():
+    cosine = SCHEDULES["cosine"]()
+    factors = np.array([cosine.factor(update / 5000) for update in range(5000)])
+    assert factors[0] == 1
+    assert factors[2500] == pytest.approx(0.5, abs=1e-15)
+    assert 0 < factors[-1] < 1e-6
+    assert (np.diff(factors) < 0).all()
+
+
+def test_the_constant_schedule_is_one():
+    constant = SCHEDULES["constant"]()
+    assert {constant.factor(share) for share in (0, 0.3, 0.999)} == {1}
+
+
+def test_the_last_steps_of_a_cosine_schedule_are_small():
+    """Adam's steps are about as long as its learning rate."""
+    (result,) = train(RunSpec(schedule="cosine", steps=50, points=40), snapshots=(0, 1, 49, 50))
+    before = result.snapshots
+    first = np.abs(before[1] - before[0]).max()
+    last = np.abs(before[50] - before[49]).max()
+    assert first == pytest.approx(1e-3, rel=1e-2)
+    assert last < 2e-5
 
 
 # Training

@@ -24,7 +24,14 @@ from pinnlib.runs import executors, provenance
 from pinnlib.runs.audit import COMPARED, audit
 from pinnlib.runs.files import replacing
 from pinnlib.runs.progress import TimeEstimate
-from pinnlib.runs.record import HISTORY_ROWS, SettingsCheck, full_settings, record_of, result_of
+from pinnlib.runs.record import (
+    HISTORY_ROWS,
+    SettingsCheck,
+    full_settings,
+    history_of,
+    record_of,
+    result_of,
+)
 from pinnlib.runs.store import Store, StoreError, decode, encode
 from pinnlib.runs.studies import STUDIES
 from pinnlib.runs.sweep import sweep
@@ -206,6 +213,86 @@ def test_a_record_names_the_settings_that_differ_from_the_defaults(trained):
     record = Store(trained).load()[FIRST.key]
     assert record["spec"] == TINY
     assert RunSpec(**full_settings(record)) == FIRST
+
+
+OTHER_KINDS = [  # settings, and the file of their record
+    (
+        {"form": "shifted"},
+        "adaptive_none_balanced.jsonl",
+    ),
+    (
+        {"form": "soft", "loss": "mse"},
+        "adaptive_none_mse.jsonl",
+    ),
+    (
+        {"loss": "weighted(weights=(1.0, 0.1))"},
+        "adaptive_exp_weighted.jsonl",
+    ),
+    (
+        {
+            "system": "henon_heiles",
+            "k": 4.0,
+            "form": "soft",
+            "lambda_phys": 0.5,
+        },
+        "henon_heiles_adaptive_none_balanced.jsonl",
+    ),
+    (
+        {
+            "system": "quartic",
+            "k": 2.0,
+            "precision": "float64",
+            "lbfgs": 3,
+        },
+        "quartic_adaptive_exp_balanced.jsonl",
+    ),
+    (
+        {
+            "system": "van_der_pol",
+            "k": 1.0,
+            "initial_position": (0.5,),
+            "schedule": "cosine",
+        },
+        "van_der_pol_adaptive_exp_balanced.jsonl",
+    ),
+]
+
+
+@pytest.mark.parametrize("settings, file", OTHER_KINDS)
+def test_a_record_of_another_kind_is_a_run_too(tmp_path, settings, file):
+    (result,) = pinnlib.train(RunSpec(**settings, **TINY))
+    write(tmp_path, record_of(result, {}))
+    assert [path.name for path in tmp_path.glob("*.jsonl")] == [file]
+    (record,) = Store(tmp_path).load().values()
+    again = result_of(record)
+    assert again.spec == result.spec
+    assert again.status == "ok"
+    assert again.metrics == result.metrics
+    assert np.array_equal(again.parameters, result.parameters)
+    assert again.predict([0, 3]).equals(result.predict([0, 3]))
+    assert list(again.history) == list(result.history)
+    assert again.history["update"].tolist() == result.history["update"].tolist()
+    assert_allclose(again.history, result.history, rtol=1e-3)
+    assert RunSpec(**full_settings(record)) == result.spec
+
+
+def test_the_total_of_a_record_has_the_penalty_on_the_position():
+    (result,) = pinnlib.train(RunSpec(form="soft", lambda_ic=7.0, lambda_phys=0.5, **TINY))
+    history = history_of(record_of(result, {}))
+    penalties = history["velocity"] + history["position"]
+    assert_allclose(history["total"], 0.5 * history["physics"] + 7 * penalties, rtol=1e-12)
+    assert_allclose(history["total"], result.history["total"], rtol=1e-3)
+    assert (history["position"] > 0).all()
+
+
+def test_the_table_has_every_kind_of_run(tmp_path):
+    specs = [RunSpec(**settings, **TINY) for settings, _ in OTHER_KINDS]
+    frame = runs_of(specs, {}).set_index("key")
+    for spec in specs:
+        row = frame.loc[spec.key]
+        for name in ("form", "system", "loss", "schedule", "lbfgs", "gate"):
+            assert row[name] == getattr(spec, name)
+        assert row["initial_position"] == str(spec.initial_position)
 
 
 def test_parameters_are_little_endian_bytes_in_base64(trained):
@@ -730,6 +817,16 @@ def test_records_of_older_numerics_are_not_audited(trained, tmp_path):
         audit(1, folder=tmp_path)
     write(tmp_path, second)
     assert audit(2, folder=tmp_path)["key"].tolist() == [second["key"]]
+
+
+def test_runs_with_lbfgs_are_not_audited(trained, tmp_path):
+    (result,) = pinnlib.train(RunSpec(precision="float64", lbfgs=2, **TINY))
+    write(tmp_path, record_of(result, {}))
+    with pytest.raises(ValueError, match="^records=.* without L-BFGS"):
+        audit(1, folder=tmp_path)
+    other = Store(trained).load()[FIRST.key]
+    write(tmp_path, other)
+    assert audit(2, folder=tmp_path)["key"].tolist() == [FIRST.key]
 
 
 def test_a_record_with_altered_parameters_is_refused(trained):

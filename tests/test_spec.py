@@ -1,6 +1,7 @@
 """Specifications: bad input raises an error that names the field, good input has one form."""
 
 import dataclasses
+import functools
 import math
 import sys
 import warnings
@@ -13,8 +14,13 @@ from hypothesis import strategies as st
 
 import pinnlib
 from pinnlib import GATES, MODELS, SYSTEMS, Exponential, Gate, Linear, RunSpec, SpringPendulum
+from pinnlib.ansatz import FORMS
 from pinnlib.gates import Jet, validate_gate
+from pinnlib.losses import LOSSES, Balanced, Weighted
+from pinnlib.optimisers import Cosine
 from pinnlib.runs.progress import Lines, notebook_tqdm, progress_bar
+from pinnlib.runs.store import Store
+from pinnlib.spec import key_of
 from pinnlib.training import HEADLESS
 
 BAD = [  # field, value, a part of what the message says is allowed
@@ -51,6 +57,64 @@ BAD = [  # field, value, a part of what the message says is allowed
     ("initial_position", (1.0,), "r, theta"),
     ("initial_position", (1.0, math.nan), "finite"),
     ("initial_velocity", 0.0, "r, theta"),
+    ("gate", "none", "exp, linear"),
+    ("loss", "weighted(power=2)", "weights"),
+    ("form", "hard", "gated, shifted, soft"),
+    ("form", None, "gated, shifted, soft"),
+    ("form", ["soft"], "gated, shifted, soft"),
+    ("schedule", "linear", "constant, cosine"),
+    ("schedule", "cosine(warmup=5)", "none"),
+    ("schedule", 0.5, "constant, cosine"),
+    ("lbfgs", -1, ">= 0"),
+    ("lbfgs", 0.5, "whole number"),
+    ("lbfgs", True, "whole number"),
+    ("lbfgs", "10", "whole number"),
+    ("system", "van_der_pol(k=2.0)", "field of its own"),
+    ("system", "quartic(m=2.0)", "quartic with arguments"),
+]
+BAD_TOGETHER = [  # settings, the field that the message names, its value, what is allowed
+    (
+        {"lbfgs": 5},
+        "precision",
+        "float32",
+        "float64",
+    ),
+    (
+        {"loss": "weighted(weights=(1.0,))"},
+        "weights",
+        (1.0,),
+        "r, theta",
+    ),
+    (
+        {"loss": "weighted", "system": "quartic"},
+        "weights",
+        (1.0, 1.0),
+        "each of x",
+    ),
+    (
+        {"form": "shifted", "hard_velocity": True},
+        "hard_velocity",
+        True,
+        "shifted",
+    ),
+    (
+        {"form": "soft", "hard_velocity": True},
+        "hard_velocity",
+        True,
+        "soft",
+    ),
+    (
+        {"system": "quartic", "initial_position": (1, 0.2)},
+        "initial_position",
+        (1, 0.2),
+        "of x",
+    ),
+    (
+        {"system": "henon_heiles", "initial_velocity": (0,)},
+        "initial_velocity",
+        (0,),
+        "x, y",
+    ),
 ]
 BAD_ARGUMENTS = [  # field, name of the object, argument, its value, a part of what is allowed
     ("gate", "exp", "alpha", 0.0, "> 0"),
@@ -63,6 +127,15 @@ BAD_ARGUMENTS = [  # field, name of the object, argument, its value, a part of w
     ("model", "fixed", "bands", (0.5, 5.0, 16), "low, high, count"),  # the outer tuple forgotten
     ("model", "fixed", "bands", (("1", "2", "3"),), "low, high, count"),
     ("model", "fixed", "bands", ((True, 2.0, 3),), "low, high, count"),
+    ("loss", "weighted", "weights", (1.0, 0.0), "> 0"),
+    ("loss", "weighted", "weights", (1.0, -2.0), "> 0"),
+    ("loss", "weighted", "weights", (), "> 0"),
+    ("loss", "weighted", "weights", "12", "> 0"),
+    ("loss", "weighted", "weights", ("1", "2"), "> 0"),
+    ("loss", "weighted", "weights", (1.0, True), "> 0"),
+    ("loss", "weighted", "weights", 2.0, "> 0"),
+    ("loss", "balanced", "frozen", 1, "True or False"),
+    ("loss", "balanced", "frozen", "yes", "True or False"),
 ]
 
 
@@ -83,8 +156,14 @@ def test_bad_input_is_refused_by_name(field, value, allowed):
 def test_a_bad_argument_is_refused_by_name(field, name, argument, value, allowed):
     text = f"{name}({argument}={value!r})"
     check_refusal(RunSpec, {field: text}, argument, value, allowed)
-    kind = {"gate": GATES, "model": MODELS, "system": SYSTEMS}[field][name]
+    registries = {"gate": GATES, "model": MODELS, "system": SYSTEMS, "loss": LOSSES}
+    kind = registries[field][name]
     check_refusal(kind, {argument: value}, argument, value, allowed)
+
+
+@pytest.mark.parametrize("settings, field, value, allowed", BAD_TOGETHER)
+def test_settings_that_do_not_go_together_are_refused_by_name(settings, field, value, allowed):
+    check_refusal(RunSpec, settings, field, value, allowed)
 
 
 @pytest.mark.parametrize("specs", [[], "adaptive", [RunSpec(), "x"], [None]])
@@ -197,6 +276,9 @@ def test_defaults_are_the_papers():
     assert spec.initial_position == (1.0, 0.2)
     assert spec.initial_velocity == (0.0, 0.0)
     assert spec.precision == "float32"
+    assert spec.form == "gated"
+    assert spec.schedule == "constant"
+    assert spec.lbfgs == 0
     assert spec.system_object == SpringPendulum(k=20.0, g=9.81, m=1.0, L0=1.0, c_r=0.0, c_theta=0.0)
 
 
@@ -214,6 +296,93 @@ def test_equal_settings_are_equal_specs_however_they_are_written():
     assert RunSpec(gate="exp(alpha=0.5)").gate_object == Exponential(0.5)
 
 
+def test_equal_losses_and_schedules_are_equal_specs_however_they_are_written():
+    weighted = RunSpec(loss=Weighted((1, 0.1)))
+    assert weighted == RunSpec(loss="weighted(weights=[1, 0.1])")
+    assert weighted.loss == "weighted(weights=(1.0, 0.1))"
+    assert weighted.loss_object == Weighted((1.0, 0.1))
+    assert RunSpec(loss=Weighted()).loss == "weighted"
+    assert RunSpec(loss=Balanced(frozen=False)) == RunSpec()
+    assert RunSpec(loss=Balanced(frozen=True)).loss == "balanced(frozen=True)"
+    assert RunSpec(schedule=Cosine()).schedule == "cosine"
+    assert RunSpec(lbfgs=5.0, precision="float64") == RunSpec(lbfgs=5, precision="float64")
+
+
+@pytest.mark.parametrize("form", ["shifted", "soft"])
+def test_a_form_without_a_gate_has_the_gate_none(form):
+    spec = RunSpec(form=form)
+    assert spec.gate == "none"
+    assert spec.gate_object.jet(torch.ones(3)).value.tolist() == [1, 1, 1]
+    assert RunSpec(form=form, gate="linear") == spec
+    assert RunSpec(form=form, gate="linear").key == spec.key
+    assert RunSpec(form=form, gate="none") == spec
+    assert dataclasses.replace(RunSpec(gate="tanh"), form=form) == spec
+    assert dataclasses.replace(spec, k=30.0) == RunSpec(form=form, k=30.0)
+    assert dataclasses.replace(spec, form="gated", gate="exp") == RunSpec()
+    change = functools.partial(dataclasses.replace, spec)
+    check_refusal(change, {"form": "gated"}, "gate", "none", "exp")
+
+
+@pytest.mark.parametrize(
+    "system, position, velocity",
+    [
+        ("spring_pendulum", (1.0, 0.2), (0.0, 0.0)),
+        ("henon_heiles", (0.0, 0.1), (0.35, 0.0)),
+        ("quartic", (1.0,), (0.0,)),
+        ("van_der_pol", (2.0,), (0.0,)),
+    ],
+)
+def test_a_system_has_a_usual_start(system, position, velocity):
+    spec = RunSpec(system=system)
+    assert spec.initial_position == position
+    assert spec.initial_velocity == velocity
+    assert spec == RunSpec(system=system, initial_position=position, initial_velocity=velocity)
+    assert not {"initial_position", "initial_velocity"} & spec.overrides.keys()
+    elsewhere = [x + 0.5 for x in position]
+    other = dataclasses.replace(spec, initial_position=elsewhere)
+    assert other.overrides["initial_position"] == tuple(elsewhere)
+    assert other.key != spec.key
+
+
+def test_another_system_needs_another_start():
+    """`replace` keeps the start; an empty one is the usual start of the new system."""
+    change = functools.partial(dataclasses.replace, RunSpec(), system="quartic")
+    check_refusal(change, {}, "initial_position", (1.0, 0.2), "of x")
+    assert change(initial_position=(), initial_velocity=()) == RunSpec(system="quartic")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"k": 60.0},
+        {"gate": "linear", "initial_velocity": (0.1, 0.0)},
+        {"system": "quartic"},
+        {"form": "soft", "gate": "none"},
+        {"lbfgs": 5, "precision": "float64"},
+    ],
+)
+def test_the_key_of_a_run_holds_what_differs_from_the_defaults(settings):
+    assert RunSpec(**settings).overrides == settings
+    assert RunSpec(**settings).key == key_of(settings)
+
+
+def test_every_committed_record_has_the_key_of_its_spec():
+    for key, record in Store().load().items():
+        spec = RunSpec(**record["spec"])
+        assert spec.key == key
+        assert spec.overrides.keys() == record["spec"].keys()
+
+
+TWO_COMPONENTS = ["spring_pendulum", "henon_heiles"]
+EVERY_LOSS = [
+    "balanced",
+    "mse",
+    Balanced(frozen=True),
+    Weighted((1, 0.1)),
+]
+
+
 @given(
     st.builds(
         RunSpec,
@@ -221,15 +390,27 @@ def test_equal_settings_are_equal_specs_however_they_are_written():
         gate=st.one_of(st.just("linear"), st.floats(0.01, 10).map(Exponential)),
         k=st.floats(1, 200),
         lambda_ic=st.sampled_from([0, 50]),
-        loss=st.sampled_from(["balanced", "mse"]),
+        loss=st.sampled_from(EVERY_LOSS),
         seed=st.integers(0, 2**40),
+        system=st.sampled_from(TWO_COMPONENTS),
+        form=st.sampled_from(FORMS),
+        schedule=st.sampled_from(["constant", "cosine"]),
+        precision=st.just("float64"),
+        lbfgs=st.integers(0, 99),
     )
 )
 def test_a_spec_survives_its_dictionary_and_its_key_tells_it_apart(spec):
     again = RunSpec(**dataclasses.asdict(spec))
     assert again == spec
     assert again.key == spec.key
-    for change in ({"seed": spec.seed + 1}, {"k": spec.k * 1.5}, {"steps": 17}, {"lambda_ic": 7.0}):
+    for change in (
+        {"seed": spec.seed + 1},
+        {"k": spec.k * 1.5},
+        {"steps": 17},
+        {"lambda_ic": 7.0},
+        {"lbfgs": spec.lbfgs + 1},
+        {"loss": "weighted"},
+    ):
         assert dataclasses.replace(spec, **change).key != spec.key
 
 
