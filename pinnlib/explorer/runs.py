@@ -63,9 +63,9 @@ class RunLibrary:
         return text
 
     def values(self, name: str, **same: Any) -> list[Any]:
-        """The distinct values of a setting in the runs whose other settings are `same`."""
+        """The distinct values of a setting on record, in runs whose other settings are `same`."""
         found = {}
-        for spec in (*self._metrics, *self.live):
+        for spec in self._metrics:
             if spec.select(*same) == same:
                 found[getattr(spec, name)] = None
         return list(found)
