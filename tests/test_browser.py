@@ -217,3 +217,24 @@ def test_a_click_a_slider_and_a_training_change_the_picture(page, lab, target):
     changed(page, untrained)
     page.screenshot(path=SCREENS / "explorer_trained.png")
     assert_sound(page)
+
+
+def test_more_settings_lead_to_another_system_without_a_gate(page, lab):
+    run_all(page, f"{lab}/lab/workspaces/more/tree/notebooks/explorer.ipynb?token={TOKEN}")
+    expect(page.locator("img.widget-image")).to_be_visible()
+    status = page.locator(".jp-OutputArea .widget-html-content")
+    expect(status).to_contain_text("On record")
+    pendulum = picture(page)
+
+    page.get_by_text("More settings", exact=True).last.click()
+    page.get_by_label("system").select_option("quartic")
+    quartic = changed(page, pendulum)
+    page.screenshot(path=SCREENS / "explorer_quartic.png")
+    page.get_by_label("form").select_option("soft")
+    expect(page.get_by_label("gate", exact=True)).to_be_disabled()
+    page.get_by_label("system").select_option("spring_pendulum")
+    changed(page, quartic)
+    page.get_by_label("form").select_option("gated")
+    expect(status).to_contain_text("On record")
+    page.screenshot(path=SCREENS / "explorer_more.png")
+    assert_sound(page)

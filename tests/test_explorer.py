@@ -1,4 +1,4 @@
-"""The explorer without a browser: recorded and new runs, training, cancelling, custom gates."""
+"""The explorer without a browser: runs on record and new ones, menus, training, portraits."""
 
 import dataclasses
 import warnings
@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from pinnlib import GATES, MODELS, AdaptiveFourier, Gate, Jet, RunSpec, train
+from pinnlib import GATES, MODELS, SYSTEMS, AdaptiveFourier, Gate, Jet, RunSpec, System, train
+from pinnlib.ansatz import FORMS
 from pinnlib.explorer.app import VIEW, Explorer
 from pinnlib.explorer.portrait import Picture, plot_portrait, plot_untrained
 from pinnlib.reference import NotOnFileWarning, reference_solution
@@ -17,6 +18,7 @@ from pinnlib.runs.store import Store
 from pinnlib.training import HEADLESS
 
 TINY = {"steps": 20, "points": 50}
+LEAST = {"steps": 2, "points": 20}
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,34 @@ def folder(tmp_path_factory):
     with Store(folder).writing() as writer:
         writer.append([record_of(result, {}) for result in train(specs)])
     return folder
+
+
+@pytest.fixture(scope="module")
+def varied_folder(tmp_path_factory):
+    """Records of runs with settings that are not usual."""
+    folder = tmp_path_factory.mktemp("varied")
+    changes = [
+        {},
+        {"loss": "weighted(weights=(1.0, 0.1))"},
+        {"lr": 0.002},
+        {"form": "soft"},
+        {"form": "soft", "k": 60},
+        {"optimiser": "sgd", "lr": 1e-6},
+        {"system": "quartic", "k": 3},
+        {"system": "quartic", "k": 6, "seed": 1},
+    ]
+    specs = [RunSpec(**LEAST, **change) for change in changes]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotOnFileWarning)
+        results = train(specs)
+    with Store(folder).writing() as writer:
+        writer.append([record_of(result, {}) for result in results])
+    return folder
+
+
+@pytest.fixture
+def varied_view(varied_folder, blank_portraits):
+    return Explorer(varied_folder, **LEAST)
 
 
 @pytest.fixture
@@ -94,6 +124,10 @@ SETTINGS = {
     "lambda_ic": 0.0,
     "loss": "mse",
     "seed": 3,
+    "form": "soft",
+    "lr": 0.01,
+    "schedule": "cosine",
+    "precision": "float64",
 }
 
 
@@ -101,6 +135,150 @@ SETTINGS = {
 def test_a_control_changes_its_setting_only(view, name):
     view.controls[name].value = SETTINGS[name]
     assert view.spec == RunSpec(**TINY, **{name: SETTINGS[name]})
+
+
+def offers(view, name):
+    return [value for _, value in view.controls[name].options]
+
+
+def test_the_controls_of_the_default_run():
+    view = Explorer()
+    in_sight = {control.description: control for control in view.panel.children}
+    labels = {name: list(control._options_labels) for name, control in in_sight.items()}
+    multiples = ["0.1", "0.25", "0.5", "1", "2", "4", "10"]
+    assert labels == {
+        "model": ["baseline", "fixed", "adaptive"],
+        "k": [f"{k}" for k in range(5, 155, 5)],
+        "λ_IC": ["0", "1", "5", "10", "50", "100", "500"],
+        "loss": labels["loss"],  # and variants on record
+        "seed": [f"{seed}" for seed in range(20)],
+        "beside": ["nothing", "exp", "linear", "tanh", "rational"],
+        "gate": ["exp", "linear", "tanh", "rational"],
+        "α": multiples,
+        "scale": multiples,
+    }
+    assert labels["loss"][:2] == ["balanced", "mse"]
+    assert not any(control.disabled for control in in_sight.values())
+    assert view.more.selected_index is None
+    assert view.spec == RunSpec()
+    assert view.status.value.startswith("On record: relative L² error")
+
+
+def test_unusual_settings_open_the_menus_that_show_them(folder, blank_portraits):
+    assert Explorer(folder, lr=0.01, **TINY).more.selected_index == 0
+
+
+@pytest.mark.parametrize("system", [name for name in SYSTEMS if name != RunSpec.system])
+def test_another_system_has_its_start_and_its_stiffnesses(view, system):
+    pendulum, stiffnesses = view.spec, offers(view, "k")
+    view.controls["system"].value = system
+    assert view.spec == RunSpec(system=system, k=1, **TINY)
+    assert offers(view, "k") == [1, 2, 4, 8]
+    view.controls["system"].value = RunSpec.system
+    assert view.spec == pendulum
+    assert offers(view, "k") == stiffnesses
+
+
+def test_the_stiffnesses_of_a_system_are_those_on_record(varied_view):
+    varied_view.controls["system"].value = "quartic"
+    assert offers(varied_view, "k") == [3, 6]
+    assert "On record" in varied_view.status.value
+
+
+def test_runs_trained_here_do_not_narrow_the_stiffnesses(view):
+    view.controls["system"].value = "henon_heiles"
+    view.train.click()
+    finish(view)
+    view.controls["system"].value = "quartic"
+    view.controls["system"].value = "henon_heiles"
+    assert offers(view, "k") == [1, 2, 4, 8]
+
+
+def test_a_system_keeps_the_start_with_which_it_was_opened(folder, blank_portraits):
+    view = Explorer(folder, initial_position=(1.5, 0.1), k=33, **TINY)
+    opened = view.spec
+    view.controls["system"].value = "quartic"
+    assert view.spec.initial_position == (1.0,)
+    view.controls["system"].value = RunSpec.system
+    view.controls["k"].value = 33.0
+    assert view.spec == opened
+
+
+def test_losses_and_learning_rates_on_record_are_offered_where_they_apply(varied_view):
+    weighted = "weighted(weights=(1.0, 0.1))"
+    assert offers(varied_view, "loss") == ["balanced", "mse", "weighted", weighted]
+    assert 0.002 in offers(varied_view, "lr")
+    assert 1e-6 not in offers(varied_view, "lr")  # of another optimiser
+    varied_view.controls["loss"].value = weighted
+    assert varied_view.spec == RunSpec(loss=weighted, **LEAST)
+    varied_view.controls["system"].value = "henon_heiles"
+    assert offers(varied_view, "loss") == ["balanced", "mse", "weighted"]
+    varied_view.controls["loss"].value = "weighted"
+    varied_view.controls["system"].value = "quartic"  # one component
+    assert offers(varied_view, "loss") == ["balanced", "mse"]
+    assert varied_view.spec.loss == "balanced"
+
+
+@pytest.mark.parametrize("form", ["shifted", "soft"])
+def test_a_form_without_a_gate_disables_the_gates(folder, blank_portraits, form):
+    view = Explorer(folder, beside="linear", **TINY)
+    gates = [view.controls["gate"], view.controls["beside"], *view.numbers.values()]
+    view.controls["form"].value = form
+    assert all(control.disabled for control in gates)
+    assert view.shown == [RunSpec(form=form, **TINY)]
+    view.controls["form"].value = "gated"
+    assert not any(control.disabled for control in gates)
+    assert [spec.gate for spec in view.shown] == ["exp", "linear"]
+
+
+def test_a_run_without_a_gate_can_be_selected(view):
+    spec = RunSpec(form="soft", **TINY)
+    view.select(spec)
+    assert view.spec == spec
+    assert view.controls["gate"].disabled
+    view.select(RunSpec(gate="linear", **TINY))
+    assert not view.controls["gate"].disabled
+    assert view.spec.gate == "linear"
+
+
+def test_lbfgs_comes_with_double_precision(view):
+    view.controls["lbfgs"].value = 200
+    assert view.spec == RunSpec(lbfgs=200, precision="float64", **TINY)
+    view.controls["precision"].value = "float32"
+    assert view.spec == RunSpec(**TINY)
+
+
+def assert_message(view, field):
+    """One line that names the field, and nothing to train."""
+    assert f"<b>{field}=" in view.status.value
+    assert "\n" not in view.status.value
+    assert view.train.disabled
+    assert view._repr_mimebundle_()["text/plain"].startswith(f"{field}=")
+
+
+def test_an_ansatz_that_holds_the_velocity_has_a_gate(folder, blank_portraits):
+    view = Explorer(folder, hard_velocity=True, **TINY)
+    view.controls["form"].value = "soft"
+    assert_message(view, "hard_velocity")
+
+
+def test_a_system_without_a_usual_start_needs_one(folder, blank_portraits, monkeypatch):
+    members = {"name": "bare", "components": ("x",), "positive": (False,), "angular": (False,)}
+    members["acceleration"] = lambda self, q, v: (-self.k * q[0],)
+    bare = dataclasses.dataclass(frozen=True)(type("Bare", (System,), members))
+    monkeypatch.setitem(SYSTEMS, "bare", bare)
+    view = Explorer(folder, **TINY)
+    view.controls["system"].value = "bare"
+    assert_message(view, "initial_position")
+    view.controls["system"].value = "quartic"
+    assert "Not on record" in view.status.value
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+def test_a_problem_without_a_solution_gives_a_message(folder, blank_portraits):
+    view = Explorer(folder, system="henon_heiles", initial_position=(0, 9), **TINY)
+    assert "no reference solution" in view.status.value
+    assert view.train.disabled
 
 
 def test_the_slider_of_a_gate_changes_its_parameter(view):
@@ -201,12 +379,65 @@ def test_a_click_far_from_all_points_opens_nothing(view):
     assert view.tabs.selected_index == 1
 
 
-def test_a_setting_without_runs_has_an_empty_scatter(view):
+@pytest.mark.parametrize("name, value", [("lambda_ic", 0.0), ("system", "van_der_pol")])
+def test_a_setting_without_runs_has_empty_axes_and_a_sentence(view, name, value):
     view.tabs.selected_index = 1
-    view.controls["lambda_ic"].value = 0.0
+    view.controls[name].value = value
     assert view.scatter.table.empty
+    (axis,) = view.scatter.canvas.figure.axes
+    assert axis.axison
+    assert not axis.lines
+    assert f"No finished run of {view.spec.system} " in axis.texts[0].get_text()
     view.scatter.click(100, 100)
     assert view.tabs.selected_index == 1
+
+
+FILTERS = [
+    ({}, [20]),
+    ({"loss": "weighted(weights=(1.0, 0.1))"}, [20]),
+    ({"lr": 0.002}, [20]),
+    ({"form": "soft"}, [20, 60]),
+    ({"system": "quartic"}, [3, 6]),
+    ({"schedule": "cosine"}, []),
+    ({"lbfgs": 200}, []),
+]
+
+
+@pytest.mark.parametrize("settings, stiffnesses", FILTERS)
+def test_the_scatter_shows_the_runs_of_the_chosen_settings(varied_view, settings, stiffnesses):
+    varied_view.tabs.selected_index = 1
+    for name, value in settings.items():
+        varied_view.controls[name].value = value
+    table = varied_view.scatter.table
+    assert list(table["k"]) == stiffnesses
+    for spec in table["spec"]:
+        assert spec.select(*settings) == settings
+
+
+def test_the_scatter_of_another_system_has_no_units_of_the_pendulum(varied_view):
+    varied_view.tabs.selected_index = 1
+    varied_view.scatter.metric.value = "max_ae_u"
+    (axis,) = varied_view.scatter.canvas.figure.axes
+    assert "[N/m]" in axis.get_xlabel()
+    assert "[m, rad]" in axis.get_ylabel()
+    varied_view.controls["system"].value = "quartic"
+    (axis,) = varied_view.scatter.canvas.figure.axes
+    assert axis.get_xlabel() == "$k$"
+    assert axis.get_ylabel() == "maximum absolute error"
+
+
+def test_a_click_opens_a_run_of_another_system_without_a_gate(folder, blank_portraits):
+    view = Explorer(folder, system="quartic", k=2, form="soft", **LEAST)
+    view.train.click()
+    finish(view)
+    trained = view.spec
+    view.tabs.selected_index = 1
+    view.controls["k"].value = 8.0
+    (row,) = view.scatter.table.itertuples()
+    axis = view.scatter.canvas.figure.axes[0]
+    view.scatter.click(*axis.transData.transform((row.x, row.rel_l2_u)))
+    assert view.spec == trained
+    assert view.tabs.selected_index == 0
 
 
 def test_it_is_a_picture_where_there_are_no_widgets(view, monkeypatch):
@@ -325,6 +556,55 @@ def test_a_portrait_draws_what_the_run_predicts(run):
     assert np.allclose(np.arctan2(x, -y), table["theta"])
     assert np.isclose(error.lines[0].get_ydata().max(), run.metrics["max_ae_u"])
     assert np.isclose(residual.lines[0].get_ydata().mean(), run.metrics["residual_mean"])
+
+
+NAMES = {  # labels of the path and of the components
+    "spring_pendulum": ["$x$ [m]", "$y$ [m]", "length $r$ [m]", r"angle $\theta$ [rad]"],
+    "henon_heiles": ["x", "y", "x", "y"],
+    "quartic": ["x", "x_t", "x"],
+    "van_der_pol": ["x", "x_t", "x"],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_portrait_draws_every_system_and_form(system, form):
+    spec = RunSpec(system=system, form=form, k=2, **LEAST)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotOnFileWarning)
+        reference = spec.reference
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        untrained = plot_portrait([], spec)
+        assert untrained._repr_png_()
+        trained = plot_portrait(train(spec))
+        assert trained._repr_png_()
+    for figure, curves in ((untrained, 1), (trained, 2)):
+        path, *states = figure.axes[: 1 + len(reference.q)]
+        labels = [path.get_xlabel(), path.get_ylabel()]
+        assert labels + [axis.get_ylabel() for axis in states] == NAMES[system]
+        assert [len(axis.lines) for axis in states] == [curves] * len(states)
+        motion, dot = path.lines[:2]
+        assert dot.get_marker() == "o"
+        assert dot.get_xydata()[0] == pytest.approx(motion.get_xydata()[0])
+    (legend,) = trained.legends
+    assert legend.get_texts()[1].get_text() == f"adaptive, {'exp' if form == 'gated' else form}"
+
+
+def test_the_heading_names_unusual_settings_only():
+    changes = {"lr": 0.01, "schedule": "cosine", "lbfgs": 200, "precision": "float64"}
+    texts = ["learning rate 0.01", "cosine schedule", "200 iterations of L-BFGS", "float64"]
+    (usual,) = plot_portrait([], RunSpec()).legends
+    (unusual,) = plot_portrait([], RunSpec(**changes)).legends
+    heading = usual.get_title().get_text()
+    assert unusual.get_title().get_text() == ", ".join([heading, *texts])
+
+
+def test_runs_that_differ_in_an_unusual_setting_are_labelled_with_it(run):
+    (other,) = train(dataclasses.replace(run.spec, lr=0.01))
+    (legend,) = plot_portrait([run, other]).legends
+    labels = [text.get_text() for text in legend.get_texts()[1:]]
+    assert labels == ["adaptive, exp, learning rate 0.001", "adaptive, exp, learning rate 0.01"]
 
 
 def test_untrained_networks_start_at_the_initial_position():

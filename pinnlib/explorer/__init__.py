@@ -1,9 +1,9 @@
 """The interactive views of runs: menus and sliders, portraits, all runs of a setting against k.
 
-app       `Explorer`, the widgets
+app       `Explorer`, the widgets: tables of the settings that have a menu, and what they offer
 runs      the finished runs that the views show
 scatter   all runs of a setting against k, clickable
-portrait  the figures of single runs (`plot_…`)
+portrait  the figures of single runs of any system (`plot_…`)
 
 Import `Explorer` from here, and figures from `portrait`. This room imports core, runs, analysis
 and style.

@@ -31,6 +31,12 @@ SETTING = {  # how the heading and the labels write a field of a RunSpec
     "seed": "seed {}",
     "steps": "{:,} updates",
 }
+UNUSUAL = {  # the same for fields that are written only if they differ from their default
+    "lr": "learning rate {:g}",
+    "schedule": "{} schedule",
+    "lbfgs": "{:,} iterations of L-BFGS",
+    "precision": "{}",
+}
 UNITS = {"r": "m", "theta": "rad"}
 NOTE = {"ha": "center", "va": "center", "color": "0.4"}
 TIME = "time $t$ [s]"
@@ -145,25 +151,30 @@ def plot_portrait(runs: Result | Sequence[Result], problem: RunSpec | None = Non
 
 
 def run_label(spec: RunSpec, others: Sequence[RunSpec] = ()) -> str:
-    """Model and gate of a run, and the settings in which `others` differ."""
-    settings = [SETTING[name].format(getattr(spec, name)) for name in _differing(others)]
-    return ", ".join([spec.model, spec.gate, *settings])
+    """Model and gate (or form without a gate), and the settings in which `others` differ."""
+    gate = spec.gate if spec.form == "gated" else spec.form
+    return ", ".join([spec.model, gate, *_texts(spec, _differing(others))])
 
 
 def _heading(specs):
     """The settings that all runs share."""
     first, differing = specs[0], _differing(specs)
-    shared = [
-        form.format(getattr(first, name)) for name, form in SETTING.items() if name not in differing
-    ]
+    written = [*SETTING, *(name for name in UNUSUAL if name in first.overrides)]
+    shared = _texts(first, [name for name in written if name not in differing])
     if first.system != RunSpec.system:  # its k may have another unit
         shared = [first.system, *(text.removesuffix(" N/m") for text in shared)]
     return ", ".join(shared)
 
 
+def _texts(spec, names):
+    forms = SETTING | UNUSUAL
+    return [forms[name].format(getattr(spec, name)) for name in names]
+
+
 def _differing(specs):
-    """The names of SETTING in which runs differ."""
-    return [name for name in SETTING if len({getattr(spec, name) for spec in specs}) > 1]
+    """The names of SETTING and UNUSUAL in which runs differ."""
+    names = [*SETTING, *UNUSUAL]
+    return [name for name in names if len({getattr(spec, name) for spec in specs}) > 1]
 
 
 def _sheet(count):

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -60,6 +61,14 @@ class RunLibrary:
         if run.parameters is None:
             text += " Its parameters are not stored: Train (minutes) computes its motion again."
         return text
+
+    def values(self, name: str, **same: Any) -> list[Any]:
+        """The distinct values of a setting on record, in runs whose other settings are `same`."""
+        found = {}
+        for spec in self._metrics:
+            if spec.select(*same) == same:
+                found[getattr(spec, name)] = None
+        return list(found)
 
     def similar(
         self, spec: RunSpec, models: Collection[str], gates: Collection[str]
