@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pinnlib.analysis.contrasts import contrasts, family
+from pinnlib.analysis.contrasts import contrasts, family, ratio_texts
 from pinnlib.analysis.paired import BOOTSTRAP
 from pinnlib.reference import RTOL
 from pinnlib.report import gate_rules
 from pinnlib.report.second_order import read_minimised_runs
 from pinnlib.runs.record import Records, history_of
+from pinnlib.runs.table import runs_of
 from pinnlib.spec import RunSpec
 
 ADAM = "Adam"
@@ -39,6 +40,12 @@ GAP_CLAUSES = {
 }
 
 
+def trained_runs(specs: Sequence[RunSpec], records: Records) -> pd.DataFrame:
+    """The runs of the specs, with all errors of the spring-pendulum even if none is on record."""
+    runs = runs_of(specs, records)
+    return runs.reindex(columns=list(dict.fromkeys([*runs, *ERRORS])))
+
+
 def newton_runs(path: Path, seeds: int, rounds: int) -> pd.DataFrame:
     """The Levenberg–Marquardt runs of the adaptive trunk on file; no row if there is no file."""
     if not path.exists():
@@ -57,7 +64,7 @@ def refinement_contrasts(adam: pd.DataFrame, refined: pd.DataFrame) -> list[pd.D
     parts = [adam.assign(method=ADAM), refined.assign(method=REFINED)]
     both = pd.concat(parts, ignore_index=True)
     against_adam = contrasts(both, [(REFINED, ADAM)], "method", ("k", "gate"))
-    gates = [contrasts(part, [("exp", "linear")]).assign(method=part["method"]) for part in parts]
+    gates = [contrasts(part, [("exp", "linear")]) for part in parts]
     return family(against_adam, *gates)
 
 
@@ -110,6 +117,26 @@ def method_errors(methods: Methods) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def error_overview(errors: pd.DataFrame, still: pd.DataFrame) -> pd.DataFrame:
+    """The `method_errors` of state and angle, a row per k and gate, and those of standing still."""
+    metrics = ["rel_l2_u", "rel_l2_theta"]
+    at_rest = still.set_index("k")[metrics]
+    wide = errors.pivot(index=["k", "gate"], columns="method", values=metrics)
+    for metric in metrics:
+        wide[metric, "standing still"] = at_rest[metric].reindex(wide.index, level="k")
+    return wide.sort_index(axis=1).round(4)
+
+
+def ratio_wide(against_adam: pd.DataFrame, gates: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """A row per k: Adam over L-BFGS for each gate, and linear over exp after either method."""
+    texts = against_adam.assign(text=ratio_texts(against_adam))
+    wide = texts.pivot(index="k", columns="gate", values="text")
+    wide = wide.rename(columns="Adam over L-BFGS, {}".format).rename_axis(columns=None)
+    for method, table in zip((ADAM, REFINED), gates, strict=True):
+        wide[f"linear over exp, {method}"] = ratio_texts(table)
+    return wide
+
+
 def cost_points(methods: Methods, benchmark: Mapping[str, Any]) -> pd.DataFrame:
     """Seconds and errors: a row per run that is ok, and one per tolerance of DOP853.
 
@@ -139,14 +166,15 @@ def median_costs(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def cost_table(points: pd.DataFrame, k: float) -> pd.DataFrame:
-    """The `median_costs` at k, then DOP853 by tolerance."""
+    """The `median_costs` at k, then DOP853 by tolerance, with two digits."""
     medians = median_costs(points)
     medians = medians[medians["k"] == k].rename(columns={"gate": "variant"})
     solver = points[(points["method"] == SOLVER) & (points["k"] == k)]
     solver = solver.assign(variant=solver["rtol"].map("rtol {:.0e}".format))
     rows = [*medians.to_dict("records"), *solver.to_dict("records")]
-    columns = ["method", "variant", "seconds", "rel_l2_u", "rel_l2_theta"]
-    return pd.DataFrame(rows, columns=columns)
+    columns = ["seconds", "rel_l2_u", "rel_l2_theta"]
+    table = pd.DataFrame(rows, columns=["method", "variant", *columns])
+    return table.set_index(["method", "variant"]).map("{:.2g}".format)
 
 
 def help_sentence(answer: str, table: pd.DataFrame) -> str:
@@ -202,11 +230,32 @@ def cost_sentence(points: pd.DataFrame, k: float) -> str:
     )
 
 
+def optimiser_numbers(
+    helped: pd.DataFrame, gaps: Sequence[pd.DataFrame], left: float, stops: pd.DataFrame
+) -> dict[str, object]:
+    """What the paper quotes of L-BFGS; `gaps` are the gates after Adam and after L-BFGS."""
+    better, worse = gate_rules.score(helped)
+    after_adam, after_lbfgs = [np.exp(gate_rules.gap(table)) for table in gaps]
+    return {
+        "system_lbfgs_better": better,
+        "system_lbfgs_worse": worse,
+        "system_lbfgs_asked": len(helped),
+        "system_lbfgs_gap_before": after_adam,
+        "system_lbfgs_gap_after": after_lbfgs,
+        "system_lbfgs_gap_left": left,
+        "system_lbfgs_stopped": stops["stopped"].sum(),
+        "system_lbfgs_runs": len(stops),
+    }
+
+
 def stop_sentence(stops: pd.DataFrame, newton: pd.DataFrame, most: int) -> str:
-    """How many runs of L-BFGS and of Levenberg–Marquardt stopped by themselves."""
+    """How many runs of L-BFGS stopped by themselves, and how many of Levenberg–Marquardt did not."""
+    text = f"{stops['stopped'].sum()} of {len(stops)} L-BFGS runs stopped before their last"
+    text = f"{text} allowed iteration"
+    if newton.empty:
+        return f"{text}; no Levenberg–Marquardt run is on file."
     used_up = (newton["evaluations"] >= most).sum()
     return (
-        f"{stops['stopped'].sum()} of {len(stops)} L-BFGS runs stopped before their last allowed"
-        f" iteration; {used_up} of {len(newton)} Levenberg–Marquardt runs used all evaluations"
-        " that they were allowed, so they had not converged."
+        f"{text}. Of {len(newton)} Levenberg–Marquardt runs, {used_up} used every evaluation that"
+        " they were allowed without converging."
     )

@@ -36,7 +36,7 @@ PANELS = {
 # Method → where its name stands: offset from the median [points], alignment
 LABELS = {
     ADAM: ((-8, 0), "right", "center"),
-    REFINED: ((0, -20), "center", "top"),
+    REFINED: ((0, -8), "center", "top"),
     NEWTON: ((0, -9), "right", "top"),
 }
 SMALL = {"markersize": 2, "alpha": 0.5}

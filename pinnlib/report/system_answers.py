@@ -13,7 +13,7 @@ from pinnlib.analysis.contrasts import contrasts, ratio_texts
 from pinnlib.analysis.paired import BOOTSTRAP
 from pinnlib.metrics import standing_still_metrics
 from pinnlib.report.gate_rules import score
-from pinnlib.report.system_rules import is_solved, reverses
+from pinnlib.report.system_rules import RULES, is_solved, reverses
 from pinnlib.runs.record import Records
 from pinnlib.runs.table import runs_of
 from pinnlib.spec import RunSpec
@@ -37,6 +37,11 @@ CLAUSES = {
     "nothing solved": "no stiffness is solved in",
     "open": "runs are missing in",
 }
+
+
+def rule_list() -> str:
+    """The questions of notebook 09 and their rules, as a list in Markdown."""
+    return "\n".join(f"- **{rule['question']}** {rule['rule'].strip()}" for rule in RULES.values())
 
 
 def system_runs(specs: Mapping[str, Sequence[RunSpec]], records: Records) -> pd.DataFrame:
@@ -74,7 +79,8 @@ def system_errors(runs: pd.DataFrame, still: pd.DataFrame) -> pd.DataFrame:
 
     A median is NaN unless all runs are ok.
     """
-    metrics = [name for name in runs if name.startswith("rel_l2_") and name in still]
+    metrics = [name for name in still if name.startswith("rel_l2_")]
+    runs = runs.reindex(columns=list(dict.fromkeys([*runs, *metrics])))
     ok = runs["status"] == "ok"
     rows = []
     for cell, part in runs.groupby([*CELL, "gate"]):

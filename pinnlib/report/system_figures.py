@@ -32,6 +32,7 @@ LOSS_LOOKS = {"balanced": ("black", "o", -0.12), "mse": (PURPLE, "D", 0.12)}
 GATE_SHIFTS = {"exp": -0.15, "linear": 0.15}
 SHORT_RATES = {"published": "published rate", "own": "own rates"}
 UNSOLVED = "0.65"  # grey
+BACKGROUND = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 UNSOLVED_NOTE = "× no better than standing still"
 Stiffnesses = Mapping[str, Sequence[float]]
 
@@ -100,7 +101,7 @@ def _name_losses(axis: Axes, answers: pd.Series) -> None:
     for loss, (colour, marker, _) in LOSS_LOOKS.items():
         axis.plot(0.03, y, marker, color=colour, markersize=3, transform=axis.transAxes)
         text = f"{LOSS_NAMES[loss]}: {answers[loss]}"
-        look = {"color": colour, "fontsize": 6.5, "va": "center"}
+        look = {"color": colour, "fontsize": 6.5, "va": "center", "bbox": BACKGROUND}
         axis.text(0.06, y, text, transform=axis.transAxes, **look)
         y -= 0.075
 
