@@ -249,7 +249,7 @@ def optimiser_numbers(
 
 
 def stop_sentence(stops: pd.DataFrame, newton: pd.DataFrame, most: int) -> str:
-    """How many runs of L-BFGS stopped by themselves, and how many of Levenberg–Marquardt did not."""
+    """How many L-BFGS runs stopped early, and how many of Levenberg–Marquardt not at all."""
     text = f"{stops['stopped'].sum()} of {len(stops)} L-BFGS runs stopped before their last"
     text = f"{text} allowed iteration"
     if newton.empty:

@@ -113,7 +113,7 @@ def _plot_methods(axis: Axes, seeds: pd.DataFrame, medians: pd.DataFrame) -> Non
     for method, marker in MARKERS.items():
         for gate, colour in GATE_COLOURS.items():
             for table, look in ((seeds, SMALL), (medians, LARGE)):
-                part = table[(table[variant] == (method, gate)).all(axis=1)]
+                part = table[(table[variant] == [method, gate]).all(axis=1)]
                 axis.plot(part["seconds"], part["rel_l2_u"], marker, color=colour, **look)
     _label_methods(axis, medians)
 

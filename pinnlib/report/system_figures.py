@@ -175,7 +175,7 @@ def plot_system_errors(
         for axis, (system, ks) in zip(line, stiffnesses.items(), strict=True):
             place = _places(axis, system, ks)
             for gate in GATE_COLOURS:
-                chosen = (system, loss, gate)
+                chosen = [system, loss, gate]
                 own_seeds = seeds[(seeds[cell] == chosen).all(axis=1)]
                 own_medians = medians[(medians[cell] == chosen).all(axis=1)]
                 _plot_gate(axis, own_seeds, own_medians, place, gate)

@@ -1,0 +1,68 @@
+"""Figures of optimisers and costs: series, medians and labels."""
+
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from test_optimiser_answers import BENCHMARK, KS, METHODS
+
+from pinnlib.report import optimiser_figures
+from pinnlib.report.optimiser_answers import ADAM, NEWTON, REFINED, cost_points
+
+STILL = pd.DataFrame({"k": map(float, KS), "rel_l2_u": 0.2, "rel_l2_theta": 1.0})
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def texts(axis):
+    return [text.get_text() for text in axis.texts]
+
+
+def test_refinement_has_seeds_and_medians_of_every_method_and_gate():
+    figure = optimiser_figures.plot_refinement(METHODS, STILL)
+    for axis, factor in zip(figure.axes, (1, 5), strict=True):
+        counts = [len(line.get_xdata()) for line in axis.lines]
+        assert counts == [40, 4] * 6
+        medians = axis.lines[1].get_ydata()
+        assert list(medians) == pytest.approx([factor * 0.1 * 1.0045] * 4)
+    (legend,) = figure.legends
+    assert len(legend.texts) == 6
+
+
+def test_refinement_without_newton_runs():
+    methods = METHODS | {NEWTON: METHODS[NEWTON][:0]}
+    figure = optimiser_figures.plot_refinement(methods, STILL)
+    counts = [len(line.get_xdata()) for line in figure.axes[0].lines]
+    assert counts == [40, 4] * 4 + [0, 0] * 2
+
+
+def test_costs_name_every_method_and_the_tolerances():
+    points = cost_points(METHODS, BENCHMARK)
+    figure = optimiser_figures.plot_costs(points, STILL, (20, 60))
+    first, second = figure.axes
+    named = [ADAM, REFINED, NEWTON]
+    assert texts(first) == [*named, "standing still", "exp gate", "linear gate"]
+    solver = ["DOP853\nrtol $10^{-3}$", "rtol $10^{-9}$"]
+    assert texts(second) == [*named, *solver, "standing still"]
+    (curve,) = [line for line in second.lines if line.get_marker() == "D"]
+    assert list(curve.get_xdata()) == [0.01, 0.05]
+    assert second.get_xscale() == second.get_yscale() == "log"
+    left, right = second.get_xlim()
+    assert left < 0.01
+    assert right > 20
+
+
+def test_costs_without_a_benchmark_show_what_was_trained():
+    figure = optimiser_figures.plot_costs(cost_points(METHODS, {}), STILL, (20, 60))
+    assert texts(figure.axes[1]) == [ADAM, REFINED, "standing still"]
+    untimed = [line for line in figure.axes[1].lines if line.get_marker() == "^"]
+    assert [len(line.get_xdata()) for line in untimed] == [0] * 4
+
+
+def test_costs_without_any_run_are_empty():
+    nothing = {name: runs.assign(status="missing") for name, runs in METHODS.items()}
+    figure = optimiser_figures.plot_costs(cost_points(nothing, {}), STILL, (20, 60))
+    assert texts(figure.axes[1]) == ["standing still"]
