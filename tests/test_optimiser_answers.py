@@ -16,9 +16,27 @@ from pinnlib.runs.record import record_of
 KS = (20, 30, 60, 100)
 BENCHMARK = {
     "dop853": [
-        {"k": 60, "rtol": 1e-3, "seconds": 0.01, "rel_l2_u": 5e-4, "rel_l2_theta": 1e-3},
-        {"k": 60, "rtol": 1e-9, "seconds": 0.05, "rel_l2_u": 5e-10, "rel_l2_theta": 1e-9},
-        {"k": 60, "rtol": 1e-10, "seconds": 0.06, "rel_l2_u": 1e-15, "rel_l2_theta": 1e-15},
+        {
+            "k": 60,
+            "rtol": 1e-3,
+            "seconds": 0.01,
+            "rel_l2_u": 5e-4,
+            "rel_l2_theta": 1e-3,
+        },
+        {
+            "k": 60,
+            "rtol": 1e-9,
+            "seconds": 0.05,
+            "rel_l2_u": 5e-10,
+            "rel_l2_theta": 1e-9,
+        },
+        {
+            "k": 60,
+            "rtol": 1e-10,
+            "seconds": 0.06,
+            "rel_l2_u": 1e-15,
+            "rel_l2_theta": 1e-15,
+        },
     ],
     "levenberg_marquardt": {"seconds_per_evaluation": {"exp": 0.01, "linear": 0.02}},
 }
@@ -26,13 +44,21 @@ BENCHMARK = {
 
 def runs(exp, linear, seconds=1.0, seeds=10):
     """The same errors at every k, but for a per mille per seed."""
+    errors = {"exp": exp, "linear": linear}
     rows = []
-    for k, (gate, error), seed in itertools.product(
-        KS, (("exp", exp), ("linear", linear)), range(seeds)
-    ):
-        error *= 1 + 0.001 * seed
-        row = {"k": float(k), "gate": gate, "seed": seed, "status": "ok", "seconds": seconds}
-        rows.append(row | {"rel_l2_u": error, "rel_l2_r": error, "rel_l2_theta": 5 * error})
+    for k, gate, seed in itertools.product(KS, errors, range(seeds)):
+        error = errors[gate] * (1 + 0.001 * seed)
+        row = {
+            "k": float(k),
+            "gate": gate,
+            "seed": seed,
+            "status": "ok",
+            "seconds": seconds,
+            "rel_l2_u": error,
+            "rel_l2_r": error,
+            "rel_l2_theta": 5 * error,
+        }
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -44,9 +70,8 @@ METHODS = {ADAM: BEFORE, REFINED: AFTER, NEWTON: runs(0.07, 0.07).assign(evaluat
 def test_contrasts_of_the_question_are_one_family():
     helped, adam, refined = optimiser_answers.refinement_contrasts(BEFORE, AFTER)
     assert len(helped) + len(adam) + len(refined) == 16
-    assert helped.groupby("gate")["ratio"].first().to_dict() == pytest.approx(
-        {"exp": 2, "linear": 4}
-    )
+    by_gate = helped.groupby("gate")["ratio"].first()
+    assert by_gate.to_dict() == pytest.approx({"exp": 2, "linear": 4})
     assert adam["ratio"].to_numpy() == pytest.approx(4)
     assert refined["ratio"].to_numpy() == pytest.approx(2)
     for table in (helped, adam, refined):
@@ -102,7 +127,8 @@ def test_sentence_on_where_methods_stopped():
 
 
 def test_runs_that_are_not_on_record_have_their_columns():
-    found = optimiser_answers.trained_runs([RunSpec(gate=gate) for gate in ("exp", "linear")], {})
+    specs = [RunSpec(gate="exp"), RunSpec(gate="linear")]
+    found = optimiser_answers.trained_runs(specs, {})
     assert set(found["status"]) == {"missing"}
     assert found["rel_l2_r"].isna().all()
     errors = optimiser_answers.method_errors({ADAM: found})
@@ -122,17 +148,20 @@ def test_errors_beside_standing_still():
     assert len(errors) == 24
     still = pd.DataFrame({"k": map(float, KS), "rel_l2_u": 0.2, "rel_l2_theta": 1.0})
     wide = optimiser_answers.error_overview(errors, still)
-    assert wide.loc[(60, "linear"), ("rel_l2_u", ADAM)] == pytest.approx(0.4018)
-    assert wide.loc[(60, "linear"), ("rel_l2_theta", "standing still")] == 1
+    row = wide.loc[(60, "linear")]
+    assert row["rel_l2_u", ADAM] == pytest.approx(0.4018)
+    assert row["rel_l2_theta", "standing still"] == 1
     broken = BEFORE.copy()
     broken.loc[0, "status"] = "diverged"
-    assert optimiser_answers.method_errors({ADAM: broken})["rel_l2_u"].isna().sum() == 1
+    errors = optimiser_answers.method_errors({ADAM: broken})
+    assert errors["rel_l2_u"].isna().sum() == 1
 
 
 def test_costs_have_the_seconds_of_runs_evaluations_and_solver():
     points = optimiser_answers.cost_points(METHODS, BENCHMARK)
-    newton = points[points["method"] == NEWTON].groupby("gate")["seconds"].first()
-    assert newton.to_dict() == pytest.approx({"exp": 3.6, "linear": 7.2})
+    newton = points[points["method"] == NEWTON]
+    by_gate = newton.groupby("gate")["seconds"].first()
+    assert by_gate.to_dict() == pytest.approx({"exp": 3.6, "linear": 7.2})
     solver = points[points["method"] == SOLVER]
     assert list(solver["rtol"]) == [1e-3, 1e-9]  # not the reference itself
     medians = optimiser_answers.median_costs(points)
@@ -145,7 +174,8 @@ def test_costs_have_the_seconds_of_runs_evaluations_and_solver():
 def test_without_a_benchmark_only_trained_runs_have_seconds(tmp_path):
     assert optimiser_answers.read_benchmark(tmp_path / "none.json") == {}
     points = optimiser_answers.cost_points(METHODS, {})
-    assert points[points["method"] == NEWTON]["seconds"].isna().all()
+    newton = points[points["method"] == NEWTON]
+    assert newton["seconds"].isna().all()
     assert len(optimiser_answers.median_costs(points)) == 16
     text = optimiser_answers.cost_sentence(points, 60)
     assert text.endswith("./run_all.sh bench times DOP853 beside it.")
@@ -157,14 +187,18 @@ def test_sentence_on_costs():
         "At $k = 60$ the smallest median error of a trained network is 0.05 (Adam + L-BFGS,"
         " exp gate, 20 s per run); DOP853 reaches 0.0005 in 0.01 s, 2,000 times faster."
     )
-    none = optimiser_answers.cost_points({ADAM: BEFORE.assign(status="missing")}, {})
-    assert optimiser_answers.cost_sentence(none, 60).endswith("is open: runs are missing.")
+    missing = BEFORE.assign(status="missing")
+    none = optimiser_answers.cost_points({ADAM: missing}, {})
+    text = optimiser_answers.cost_sentence(none, 60)
+    assert text.endswith("is open: runs are missing.")
 
 
 def test_the_cheapest_solution_is_the_fastest_that_is_good_enough():
     points = optimiser_answers.cost_points({}, BENCHMARK)
-    assert optimiser_answers.cheapest_solution(points, 60, 1e-3)["rtol"] == 1e-3
-    assert optimiser_answers.cheapest_solution(points, 60, 1e-5)["rtol"] == 1e-9
+    coarse = optimiser_answers.cheapest_solution(points, 60, 1e-3)
+    assert coarse["rtol"] == 1e-3
+    fine = optimiser_answers.cheapest_solution(points, 60, 1e-5)
+    assert fine["rtol"] == 1e-9
     assert optimiser_answers.cheapest_solution(points, 60, 1e-12) is None
 
 
@@ -212,7 +246,8 @@ def test_numbers_of_the_optimisers():
     assert numbers["system_lbfgs_better"] == 8
     assert numbers["system_lbfgs_gap_before"] == pytest.approx(4)
     assert numbers["system_lbfgs_gap_after"] == pytest.approx(2)
-    assert (numbers["system_lbfgs_stopped"], numbers["system_lbfgs_runs"]) == (1, 3)
+    assert numbers["system_lbfgs_stopped"] == 1
+    assert numbers["system_lbfgs_runs"] == 3
 
 
 def test_the_committed_benchmark_has_the_solver():

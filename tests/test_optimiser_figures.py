@@ -17,6 +17,11 @@ def close_figures():
     plt.close("all")
 
 
+def counts(axis):
+    """Points of every line."""
+    return [len(line.get_xdata()) for line in axis.lines]
+
+
 def texts(axis):
     return [text.get_text() for text in axis.texts]
 
@@ -24,8 +29,7 @@ def texts(axis):
 def test_refinement_has_seeds_and_medians_of_every_method_and_gate():
     figure = optimiser_figures.plot_refinement(METHODS, STILL)
     for axis, factor in zip(figure.axes, (1, 5), strict=True):
-        counts = [len(line.get_xdata()) for line in axis.lines]
-        assert counts == [40, 4] * 6
+        assert counts(axis) == [40, 4] * 6
         medians = axis.lines[1].get_ydata()
         assert list(medians) == pytest.approx([factor * 0.1 * 1.0045] * 4)
     (legend,) = figure.legends
@@ -35,8 +39,7 @@ def test_refinement_has_seeds_and_medians_of_every_method_and_gate():
 def test_refinement_without_newton_runs():
     methods = METHODS | {NEWTON: METHODS[NEWTON][:0]}
     figure = optimiser_figures.plot_refinement(methods, STILL)
-    counts = [len(line.get_xdata()) for line in figure.axes[0].lines]
-    assert counts == [40, 4] * 4 + [0, 0] * 2
+    assert counts(figure.axes[0]) == [40, 4] * 4 + [0, 0] * 2
 
 
 def test_costs_name_every_method_and_the_tolerances():
@@ -56,13 +59,16 @@ def test_costs_name_every_method_and_the_tolerances():
 
 
 def test_costs_without_a_benchmark_show_what_was_trained():
-    figure = optimiser_figures.plot_costs(cost_points(METHODS, {}), STILL, (20, 60))
+    points = cost_points(METHODS, {})
+    figure = optimiser_figures.plot_costs(points, STILL, (20, 60))
     assert texts(figure.axes[1]) == [ADAM, REFINED, "standing still"]
-    untimed = [line for line in figure.axes[1].lines if line.get_marker() == "^"]
-    assert [len(line.get_xdata()) for line in untimed] == [0] * 4
+    drawn = counts(figure.axes[1])
+    assert drawn[:8] == [10, 1] * 4  # seeds and median
+    assert drawn[8:12] == [0, 0] * 2
 
 
 def test_costs_without_any_run_are_empty():
     nothing = {name: runs.assign(status="missing") for name, runs in METHODS.items()}
-    figure = optimiser_figures.plot_costs(cost_points(nothing, {}), STILL, (20, 60))
+    points = cost_points(nothing, {})
+    figure = optimiser_figures.plot_costs(points, STILL, (20, 60))
     assert texts(figure.axes[1]) == ["standing still"]
