@@ -67,8 +67,11 @@ def test_costs_without_a_benchmark_show_what_was_trained():
     assert drawn[8:12] == [0, 0] * 2
 
 
-def test_costs_without_any_run_are_empty():
+@pytest.mark.filterwarnings("error")
+def test_without_any_run_only_standing_still_is_drawn():
     nothing = {name: runs.assign(status="missing") for name, runs in METHODS.items()}
+    optimiser_figures.plot_refinement(nothing, STILL).draw_without_rendering()
     points = cost_points(nothing, {})
     figure = optimiser_figures.plot_costs(points, STILL, (20, 60))
+    figure.draw_without_rendering()
     assert texts(figure.axes[1]) == ["standing still"]

@@ -61,12 +61,23 @@ def test_gaps_say_verdicts_and_what_a_cross_is():
     assert texts(figure.axes[0]) == lines
 
 
+@pytest.mark.filterwarnings("error")
 def test_gaps_of_missing_runs_are_not_drawn():
     nothing = {name: float("nan") for name in ("ratio", "low", "high", "p_holm")}
     cells = CELLS.assign(solved="open", **nothing)
     figure = system_figures.plot_system_gaps(cells, VERDICTS, SYSTEM_K)
+    figure.draw_without_rendering()  # must not warn
     low, high = figure.axes[0].get_ylim()
     assert low < 1 < high
+
+
+@pytest.mark.filterwarnings("error")
+def test_errors_of_missing_runs_leave_standing_still():
+    errors = ERRORS.assign(rel_l2_u=float("nan"), low=float("nan"), high=float("nan"))
+    runs = RUNS.assign(status="missing")
+    figure = system_figures.plot_system_errors(runs, errors, "own", SYSTEM_K)
+    figure.draw_without_rendering()
+    assert all(texts(axis) == ["standing still"] for axis in figure.axes)
 
 
 def test_errors_show_every_seed_that_is_ok_the_medians_and_standing_still():

@@ -133,8 +133,8 @@ def plot_costs(points: pd.DataFrame, still: pd.DataFrame, ks: Sequence[float]) -
         axis.text(*place, "standing still", transform=axis.get_yaxis_transform(), **NOTE)
         axis.set(xscale="log", yscale="log", title=f"$k={k:g}$", xlabel="seconds per solution")
         axis.grid(True, axis="x")
-    if not timed.empty:
-        axes[0, 0].set_xlim(timed["seconds"].min() / 2, timed["seconds"].max() * 8)
+    seconds = timed["seconds"] if len(timed) else pd.Series([0.01, 10])
+    axes[0, 0].set_xlim(seconds.min() / 2, seconds.max() * 8)  # room for the labels
     axes[0, 0].set_ylabel(METRIC_LABELS["rel_l2_u"])
     y = 0.1
     for gate, colour in GATE_COLOURS.items():

@@ -184,6 +184,8 @@ def plot_system_errors(
             axis.hlines(still, x - 0.4, x + 0.4, color="0.4", linewidth=0.9, linestyle=":")
             axis.text(x[0] - 0.45, still.iloc[0] * 1.06, "standing still", va="bottom", **NOTE)
             axis.set(yscale="log", title=f"{TITLES[system]}, {LOSS_NAMES[loss]}")
+            low, high = axis.get_ylim()
+            axis.set_ylim(min(low, 0.1), max(high, 2))  # also where no run is ok
             plain_ticks(axis.yaxis)
     axes[0, -1].legend(loc="lower right")
     add_note(
