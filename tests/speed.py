@@ -18,7 +18,10 @@ import torch
 import pinnlib
 from pinnlib import RunSpec, ops, optimisers
 from pinnlib.analysis import ntk
+from pinnlib.analysis.levenberg_marquardt import levenberg_marquardt
 from pinnlib.compiled import autograd, loops
+from pinnlib.metrics import error_metrics
+from pinnlib.reference import solve
 from pinnlib.runs.provenance import cpu
 from pinnlib.runs.store import Store
 from pinnlib.runs.studies import STUDIES
@@ -27,6 +30,8 @@ from pinnlib.runs.table import missing, specs_of
 from pinnlib.training import initial_parameters, train_batch
 
 UPDATES = {"adaptive": (6, 40), "fixed": (6, 40), "baseline": (3, 10)}  # of oracle and engine
+SOLVER_K = (20, 60)
+TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)  # of DOP853; the last: reference
 FIND_MISSING = """
 from pinnlib.runs.store import Store
 from pinnlib.runs.studies import STUDIES
@@ -109,6 +114,35 @@ def seconds(function, *arguments, **options):
     began = time.perf_counter()
     function(*arguments, **options)
     return time.perf_counter() - began
+
+
+def solver_rows(repeats):
+    """DOP853 at every k and tolerance: seconds, best of several, and errors of its solution."""
+    rows = []
+    for k in SOLVER_K:
+        spec = RunSpec(k=k)
+        for rtol in TOLERANCES:
+            solution = solve(spec.problem, rtol=rtol)
+            errors = error_metrics(spec.system_object, solution.q, spec.reference.q)
+            times = [seconds(solve, spec.problem, rtol=rtol) for _ in range(repeats)]
+            row = {"k": k, "rtol": rtol, "seconds": round(min(times), 5)}
+            row |= {name: float(f"{errors[name]:.4g}") for name in ("rel_l2_u", "rel_l2_theta")}
+            rows.append(row)
+    return rows
+
+
+def evaluation_seconds(repeats, evaluations=60):
+    """Gate → seconds per evaluation of Levenberg–Marquardt, in the first round of a run."""
+    found = {}
+    for gate in ("exp", "linear"):
+        spec = RunSpec(gate=gate, k=60)
+        times = []
+        for _ in range(repeats):
+            began = time.perf_counter()
+            _, used = next(levenberg_marquardt(spec, 1, evaluations))
+            times.append((time.perf_counter() - began) / used)
+        found[gate] = round(min(times), 5)
+    return found
 
 
 def find_missing():
@@ -200,6 +234,11 @@ def report(quick):
         "points": RunSpec().points,
     }
     found |= measure(repeats=3 if quick else 12)
+    found["dop853"] = solver_rows(repeats=5)
+    for row in found["dop853"]:
+        print("DOP853: k = {k}, rtol {rtol:g}, {seconds} s, ReL2E {rel_l2_u:.1e}".format(**row))
+    found["levenberg_marquardt"] = {"seconds_per_evaluation": evaluation_seconds(repeats=3)}
+    print("Levenberg–Marquardt:", found["levenberg_marquardt"])
     if not quick:
         found["sweep"] = sweep_ratios()
         print("sweep:", found["sweep"])

@@ -33,7 +33,7 @@ PROFILES: dict[str, Parameters] = {
     "paper": {"output": ""},  # the committed folders; a notebook's own default is build/lab
     "fresh": {"output": "build/fresh", "train_missing": True},
     "smoke": {"output": "build/smoke", "train_missing": True, "seeds": 2, "steps": 20}
-    | {"network_k": [20], "rounds": 1, "evaluations": 2},
+    | {"network_k": [20], "rounds": 1, "evaluations": 2, "iterations": 3},
 }
 JUPYTER_KERNEL_OPTIONS = [
     "--log-level=50",

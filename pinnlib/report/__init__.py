@@ -21,6 +21,11 @@
     gate_figures         figures of the gates, optimisers and contrasts
     own_trajectory       errors against the solution with the run's own initial velocity
     second_order         the Levenberg–Marquardt runs
+09  system_rules         other systems and L-BFGS: answers, rule by rule (`system_rules.toml`)
+    system_answers       errors, contrasts and verdicts of other systems, in words too
+    system_figures       figures of these
+    optimiser_answers    L-BFGS after Adam, and what each method costs
+    optimiser_figures    figures of these
 10  claims               the checkable claims of the original (`claims.toml`)
     evidence             what the claims are checked against
     findings             statistical and qualitative claims, decided from the runs

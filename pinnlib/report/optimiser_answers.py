@@ -1,0 +1,261 @@
+"""L-BFGS after Adam, and what each method costs (notebook 09): tables and their words.
+
+Mathematics in the texts stands between dollars.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pinnlib.analysis.contrasts import contrasts, family, ratio_texts
+from pinnlib.analysis.paired import BOOTSTRAP
+from pinnlib.reference import RTOL
+from pinnlib.report import gate_rules
+from pinnlib.report.second_order import read_minimised_runs
+from pinnlib.runs.record import Records, history_of
+from pinnlib.runs.table import runs_of
+from pinnlib.spec import RunSpec
+
+ADAM = "Adam"
+REFINED = "Adam + L-BFGS"
+NEWTON = "Levenberg–Marquardt"
+SOLVER = "DOP853"
+RUN = ["k", "gate", "seed"]
+ERRORS = ["rel_l2_u", "rel_l2_r", "rel_l2_theta"]
+POINT = ["method", *RUN, "rtol", "seconds", "rel_l2_u", "rel_l2_theta"]
+Methods = Mapping[str, pd.DataFrame]  # method → its runs
+HELP_CLAUSES = {
+    "helps": "L-BFGS after Adam helps",
+    "hurts": "L-BFGS after Adam hurts",
+    "mixed": "L-BFGS after Adam neither helps nor hurts throughout",
+}
+GAP_CLAUSES = {
+    "yes": "It closes the gap between the gates",
+    "partly": "It closes part of the gap between the gates",
+    "no": "It does not close the gap between the gates",
+}
+
+
+def trained_runs(specs: Sequence[RunSpec], records: Records) -> pd.DataFrame:
+    """The runs of the specs, with all errors of the spring-pendulum even if none is on record."""
+    runs = runs_of(specs, records)
+    return runs.reindex(columns=list(dict.fromkeys([*runs, *ERRORS])))
+
+
+def newton_runs(path: Path, seeds: int, rounds: int) -> pd.DataFrame:
+    """The Levenberg–Marquardt runs of the adaptive trunk on file; no row if there is no file."""
+    if not path.exists():
+        return pd.DataFrame(columns=[*RUN, "status", "evaluations", *ERRORS])
+    table = read_minimised_runs(path, min(seeds, 10), rounds)
+    return table[(table["model"] == "adaptive") & (table["rounds"] == rounds)]
+
+
+def read_benchmark(path: Path) -> dict[str, Any]:
+    """The benchmark, or {} if there is no file."""
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def refinement_contrasts(adam: pd.DataFrame, refined: pd.DataFrame) -> list[pd.DataFrame]:
+    """[L-BFGS against Adam per gate and k, the gates after Adam, after L-BFGS]; one family."""
+    parts = [adam.assign(method=ADAM), refined.assign(method=REFINED)]
+    both = pd.concat(parts, ignore_index=True)
+    against_adam = contrasts(both, [(REFINED, ADAM)], "method", ("k", "gate"))
+    gates = [contrasts(part, [("exp", "linear")]) for part in parts]
+    return family(against_adam, *gates)
+
+
+def _log_ratios(runs: pd.DataFrame) -> np.ndarray:
+    """Log of error linear over exp, (seeds, k); NaN where a run is not ok."""
+    error = runs["rel_l2_u"].where(runs["status"] == "ok").astype(float)
+    wide = runs.assign(error=error).pivot(index="seed", columns=["gate", "k"], values="error")
+    return np.log(wide["linear"] / wide["exp"]).to_numpy()
+
+
+def gap_left(adam: pd.DataFrame, refined: pd.DataFrame) -> tuple[float, float, float]:
+    """Share of Adam's median gap that L-BFGS leaves, with its bootstrap 95% interval over seeds."""
+    logs = [_log_ratios(adam), _log_ratios(refined)]
+    if not all(np.isfinite(log).all() for log in logs):
+        return np.nan, np.nan, np.nan
+    seeds = len(logs[0])
+    draws = np.random.default_rng(0).integers(seeds, size=(BOOTSTRAP["n_resamples"], seeds))
+    draws = np.vstack([np.arange(seeds), draws])  # the first is the sample itself
+    gaps = []
+    for log in logs:
+        medians = np.median(log[draws], axis=1)  # (samples, k)
+        gaps.append(np.median(np.abs(medians), axis=1))
+    shares = gaps[1] / gaps[0]
+    low, high = np.quantile(shares[1:], [0.025, 0.975])
+    return float(shares[0]), float(low), float(high)
+
+
+def lbfgs_iterations(specs: Sequence[RunSpec], records: Records) -> pd.DataFrame:
+    """Per run on record: the iterations of L-BFGS, and whether it stopped before the limit."""
+    rows = []
+    for spec in specs:
+        record = records.get(spec.key, {})
+        if "history" in record:
+            last = history_of(record)["update"].iloc[-1]
+            taken = int(last) - spec.steps
+            row = spec.select(*RUN)
+            rows.append(row | {"iterations": taken, "stopped": taken < spec.lbfgs})
+    return pd.DataFrame(rows, columns=[*RUN, "iterations", "stopped"])
+
+
+def method_errors(methods: Methods) -> pd.DataFrame:
+    """Per method, k and gate: runs, median errors of state and components; NaN if one is not ok."""
+    rows = []
+    for method, runs in methods.items():
+        ok = runs["status"] == "ok"
+        for (k, gate), part in runs.groupby(["k", "gate"]):
+            row = {"method": method, "k": k, "gate": gate, "runs": len(part)}
+            errors = part[ERRORS].where(ok[part.index])
+            rows.append(row | errors.median(skipna=False).to_dict())
+    return pd.DataFrame(rows)
+
+
+def error_overview(errors: pd.DataFrame, still: pd.DataFrame) -> pd.DataFrame:
+    """The `method_errors` of state and angle, a row per k and gate, and those of standing still."""
+    metrics = ["rel_l2_u", "rel_l2_theta"]
+    at_rest = still.set_index("k")[metrics]
+    wide = errors.pivot(index=["k", "gate"], columns="method", values=metrics)
+    for metric in metrics:
+        wide[metric, "standing still"] = at_rest[metric].reindex(wide.index, level="k")
+    return wide.sort_index(axis=1).round(4)
+
+
+def ratio_wide(against_adam: pd.DataFrame, gates: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """A row per k: Adam over L-BFGS for each gate, and linear over exp after either method."""
+    texts = against_adam.assign(text=ratio_texts(against_adam))
+    wide = texts.pivot(index="k", columns="gate", values="text")
+    wide = wide.rename(columns="Adam over L-BFGS, {}".format).rename_axis(columns=None)
+    for method, table in zip((ADAM, REFINED), gates, strict=True):
+        wide[f"linear over exp, {method}"] = ratio_texts(table)
+    return wide
+
+
+def cost_points(methods: Methods, benchmark: Mapping[str, Any]) -> pd.DataFrame:
+    """Seconds and errors: a row per run that is ok, and one per tolerance of DOP853.
+
+    Seconds of Levenberg–Marquardt are its evaluations times the seconds of one in the benchmark.
+    Without a benchmark it has none, and DOP853 no row.
+    """
+    parts = []
+    for method, runs in methods.items():
+        part = runs[runs["status"] == "ok"].assign(method=method, rtol=np.nan)
+        if method == NEWTON:
+            of_one = benchmark.get("levenberg_marquardt", {}).get("seconds_per_evaluation", {})
+            part["seconds"] = part["evaluations"] * part["gate"].map(of_one).astype(float)
+        parts.append(part.to_dict("records"))
+    for row in benchmark.get("dop853", []):
+        if row["rtol"] > RTOL:  # at RTOL it is the reference itself
+            parts.append([row | {"method": SOLVER}])
+    rows = [row for part in parts for row in part]
+    return pd.DataFrame(rows, columns=POINT)
+
+
+def median_costs(points: pd.DataFrame) -> pd.DataFrame:
+    """Median seconds and errors per trained method, gate and k."""
+    trained = points[(points["method"] != SOLVER) & points["seconds"].notna()]
+    columns = ["seconds", "rel_l2_u", "rel_l2_theta"]
+    medians = trained.groupby(["method", "gate", "k"], as_index=False)[columns].median()
+    return medians.astype(dict.fromkeys(columns, float))
+
+
+def cost_table(points: pd.DataFrame, k: float) -> pd.DataFrame:
+    """The `median_costs` at k, then DOP853 by tolerance, with two digits."""
+    medians = median_costs(points)
+    medians = medians[medians["k"] == k].rename(columns={"gate": "variant"})
+    solver = points[(points["method"] == SOLVER) & (points["k"] == k)]
+    solver = solver.assign(variant=solver["rtol"].map("rtol {:.0e}".format))
+    rows = [*medians.to_dict("records"), *solver.to_dict("records")]
+    columns = ["seconds", "rel_l2_u", "rel_l2_theta"]
+    table = pd.DataFrame(rows, columns=["method", "variant", *columns])
+    return table.set_index(["method", "variant"]).map("{:.2g}".format)
+
+
+def help_sentence(answer: str, table: pd.DataFrame) -> str:
+    """Whether L-BFGS helps, with counts and ratios."""
+    if answer == "open":
+        return "Whether L-BFGS after Adam helps is open: runs are missing."
+    better, worse = gate_rules.score(table)
+    median = table["ratio"].median()
+    return (
+        f"{HELP_CLAUSES[answer]}: of {len(table)} contrasts with Adam alone it is significantly"
+        f" better in {better} and worse in {worse} (error of Adam over that after L-BFGS:"
+        f" median {median:.2f}, {table['ratio'].min():.2f} to {table['ratio'].max():.2f};"
+        f" largest corrected $p$ {table['p_holm'].max():.1g})."
+    )
+
+
+def gap_sentence(answer: str, left: tuple[float, float, float]) -> str:
+    """Whether L-BFGS closes the gap, with the share that is left."""
+    if answer == "open":
+        return "Whether it closes the gap between the gates is open: runs are missing."
+    share, low, high = left
+    return (
+        f"{GAP_CLAUSES[answer]}: on a logarithmic scale {share:.0%} [{low:.0%}, {high:.0%}] of"
+        " Adam's median gap is left."
+    )
+
+
+def cheapest_solution(points: pd.DataFrame, k: float, error: float) -> pd.Series | None:
+    """The fastest DOP853 solution at k with at most this error, or None."""
+    solver = points[(points["method"] == SOLVER) & (points["k"] == k)]
+    enough = solver[solver["rel_l2_u"] <= error]
+    return None if enough.empty else enough.loc[enough["seconds"].idxmin()]
+
+
+def cost_sentence(points: pd.DataFrame, k: float) -> str:
+    """The best trained variant at k beside DOP853, in seconds and errors."""
+    medians = median_costs(points)
+    medians = medians[medians["k"] == k]
+    if medians.empty:
+        return f"What training costs at $k = {k:g}$ is open: runs are missing."
+    best = medians.loc[medians["rel_l2_u"].idxmin()]
+    text = (
+        f"At $k = {k:g}$ the smallest median error of a trained network is {best['rel_l2_u']:.2g}"
+        f" ({best['method']}, {best['gate']} gate, {best['seconds']:.2g} s per run)"
+    )
+    solved = cheapest_solution(points, k, best["rel_l2_u"])
+    if solved is None:
+        return f"{text}; ./run_all.sh bench times DOP853 beside it."
+    times = best["seconds"] / solved["seconds"]
+    return (
+        f"{text}; DOP853 reaches {solved['rel_l2_u']:.2g} in {solved['seconds']:.2g} s,"
+        f" {round(times):,} times faster."
+    )
+
+
+def optimiser_numbers(
+    helped: pd.DataFrame, gaps: Sequence[pd.DataFrame], left: float, stops: pd.DataFrame
+) -> dict[str, object]:
+    """What the paper quotes of L-BFGS; `gaps` are the gates after Adam and after L-BFGS."""
+    better, worse = gate_rules.score(helped)
+    after_adam, after_lbfgs = [np.exp(gate_rules.gap(table)) for table in gaps]
+    return {
+        "system_lbfgs_better": better,
+        "system_lbfgs_worse": worse,
+        "system_lbfgs_asked": len(helped),
+        "system_lbfgs_gap_before": after_adam,
+        "system_lbfgs_gap_after": after_lbfgs,
+        "system_lbfgs_gap_left": left,
+        "system_lbfgs_stopped": stops["stopped"].sum(),
+        "system_lbfgs_runs": len(stops),
+    }
+
+
+def stop_sentence(stops: pd.DataFrame, newton: pd.DataFrame, most: int) -> str:
+    """How many L-BFGS runs stopped early, and how many of Levenberg–Marquardt not at all."""
+    text = f"{stops['stopped'].sum()} of {len(stops)} L-BFGS runs stopped before their last"
+    text = f"{text} allowed iteration"
+    if newton.empty:
+        return f"{text}; no Levenberg–Marquardt run is on file."
+    used_up = (newton["evaluations"] >= most).sum()
+    return (
+        f"{text}. Of {len(newton)} Levenberg–Marquardt runs, {used_up} used every evaluation that"
+        " they were allowed without converging."
+    )
