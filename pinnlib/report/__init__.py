@@ -14,6 +14,10 @@
     gate_figures         figures of the gates, optimisers and contrasts
     own_trajectory       errors against the solution with the run's own initial velocity
     second_order         the Levenberg–Marquardt runs
+07  loss_rules           from contrasts under several losses to answers (`loss_rules.toml`)
+    loss_measurements    the gap between the gates under every loss, and effective weights
+    loss_answers         tables and sentences of the answers
+    loss_figures         figures of gaps, errors, weights and the control
 10  claims               the checkable claims of the original (`claims.toml`)
     evidence             what the claims are checked against
     findings             statistical and qualitative claims, decided from the runs

@@ -16,6 +16,20 @@ from pinnlib.report.loss_measurements import CELL, ERRORS, in_order, loss_label
 
 TOO_FEW = "too few seeds"
 OPEN = "Open: runs are missing."
+CAUSES = {  # cause → what turns the winner, and what is found in the turned cells
+    "weights": (
+        "The weights between the components turn",
+        "some fixed weights give the winner of the balanced loss",
+    ),
+    "initial scales": (
+        "The scales of the first update turn",
+        "frozen scales give the winner of the balanced loss, but none of the fixed weights do",
+    ),
+    "moving scales": (
+        "The motion of the scales turns",
+        "neither fixed weights nor frozen scales give the winner of the balanced loss",
+    ),
+}
 
 
 def error_overview(errors: pd.DataFrame, still: pd.DataFrame) -> pd.DataFrame:
@@ -128,6 +142,13 @@ def largest_turn(table: pd.DataFrame) -> str:
     return f"linear over exponential is {' and '.join(parts)} at {where(row)}"
 
 
+def _share(count: int, total: int) -> str:
+    """How many of the cells just named."""
+    if count < total:
+        return f"in {count} of these"
+    return "there" if total == 1 else "in all of these"
+
+
 def cause_sentence(table: pd.DataFrame) -> str:
     """The answer of rule `cause` with the cells it rests on and the largest effect."""
     answer = decided_cause(table)
@@ -145,20 +166,14 @@ def cause_sentence(table: pd.DataFrame) -> str:
             f" have opposite significant winners. They differ most where {largest_turn(table)}."
         )
     counts = loss_rules.causes(table).value_counts()
-    turned = f"{counts.sum()} of {cells} cells in which the two losses have opposite winners"
+    turned = f"the two losses have opposite significant winners in {counts.sum()} of {cells} cells"
     if answer == "undecided":
         found = join_words([f"{cause} in {count}" for cause, count in counts.items()])
-        text = f"Undecided: no cause holds for three quarters of the {turned} ({found})."
+        text = f"Undecided: {turned}, and no cause holds for three quarters of these ({found})."
     else:
-        share = f"{counts[answer]} of the {turned}"
-        text = {
-            "weights": f"The weights between the components turn the winner: in {share}, some"
-            " fixed weights give the winner of the balanced loss.",
-            "initial scales": f"The scales of the first update turn the winner: in {share}, no"
-            " fixed weights tried give the winner of the balanced loss, but frozen scales do.",
-            "moving scales": f"The motion of the scales turns the winner: in {share}, neither"
-            " the fixed weights tried nor frozen scales give the winner of the balanced loss.",
-        }[answer]
+        share = _share(counts[answer], counts.sum())
+        subject, finding = CAUSES[answer]
+        text = f"{subject} the winner: {turned}, and {share} {finding}."
     return f"{text} The largest effect: {largest_turn(table)}."
 
 

@@ -58,11 +58,10 @@ def _weight_axis(axis: Axes, places: dict[str, float]) -> None:
 
 
 def _name_sides(axis: Axes) -> None:
-    """Which gate is better above and below 1."""
-    for gate, y, place in (("exp", 0.98, "top"), ("linear", 0.02, "bottom")):
-        label = f"{gate} better"
-        options = {"fontsize": 6.5, "transform": axis.transAxes}
-        axis.text(0.03, y, label, color=GATE_COLOURS[gate], va=place, **options)
+    """Which gate is better above and below 1, at the right edge."""
+    for gate, y, place in (("exp", 1, "top"), ("linear", 0, "bottom")):
+        options = {"fontsize": 6.5, "transform": axis.transAxes, "rotation": 90}
+        axis.text(1.02, y, f"{gate} better", color=GATE_COLOURS[gate], va=place, **options)
 
 
 def _draw_row(axis: Axes, row: tuple, x: float, colour: str, marker: str) -> None:
@@ -108,7 +107,7 @@ def plot_loss_gaps(gaps: pd.DataFrame, seeds: pd.DataFrame, compared: pd.DataFra
             axis.set_title(f"$k={k:g}$, $λ={lambda_ic:g}$")
             _weight_axis(axis, places)
         axes[i, 0].set_ylabel(GAP_LABEL)
-    _name_sides(axes[0, 0])
+        _name_sides(axes[i, -1])
     for axis in axes[-1]:
         axis.set_xlabel("weight of $θ$ ($r$: 1), or scales")
     add_legend(figure, axes[0, 0], 3)
