@@ -92,7 +92,7 @@ def test_missing_runs_leave_the_cause_open():
 @pytest.mark.parametrize("n, smallest", [(10, 42 * 2 / 2**10), (20, 42 * 2 / 2**20), (2, 1)])
 def test_the_smallest_p_that_so_many_seeds_can_give(n, smallest):
     table = pd.DataFrame({"n": [n] * 42})
-    assert loss_answers.smallest_p(table) == pytest.approx(smallest)
+    assert loss_answers.smallest_corrected_p(table) == pytest.approx(smallest)
 
 
 def test_too_few_seeds_decide_nothing():

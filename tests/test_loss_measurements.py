@@ -65,12 +65,12 @@ def test_gaps_by_seed_are_unknown_where_a_run_is_not_ok():
 
 def test_medians_have_intervals_unless_a_run_is_missing():
     table = runs(lambda loss, seed: seed + 1.0, seeds=5, losses=["mse"])
-    found = loss_measurements.median_errors(table).set_index(["gate", "metric"])
+    found = loss_measurements.loss_medians(table).set_index(["gate", "metric"])
     linear = found.loc[("linear", "rel_l2_u")]
     assert linear["median"] == pytest.approx(0.3)
     assert linear["low"] < linear["median"] < linear["high"]
     table.loc[table["gate"] == "linear", "status"] = "missing"
-    found = loss_measurements.median_errors(table).set_index(["gate", "metric"])
+    found = loss_measurements.loss_medians(table).set_index(["gate", "metric"])
     assert np.isnan(found.loc[("linear", "rel_l2_u"), "median"])
     assert found.loc[("exp", "rel_l2_u"), "median"] == pytest.approx(0.1)
 

@@ -72,7 +72,7 @@ def gap_overview(gaps: pd.DataFrame, *metrics: str) -> pd.DataFrame:
     return wide.reindex(rows).rename(index=loss_label, level="loss")
 
 
-def smallest_p(table: pd.DataFrame) -> float:
+def smallest_corrected_p(table: pd.DataFrame) -> float:
     """The smallest p that a contrast can have after Holm: all seeds on one side, alone."""
     alone = 2.0 ** (1 - table["n"].min())
     return min(len(table) * alone, 1.0)
@@ -81,7 +81,7 @@ def smallest_p(table: pd.DataFrame) -> float:
 def decided_cause(table: pd.DataFrame) -> str:
     """`loss_rules.cause`, or "too few seeds" where no contrast could be significant."""
     answer = loss_rules.cause(table)
-    if answer != "open" and smallest_p(table) >= LEVEL:
+    if answer != "open" and smallest_corrected_p(table) >= LEVEL:
         return TOO_FEW
     return answer
 
@@ -157,7 +157,7 @@ def cause_sentence(table: pd.DataFrame) -> str:
     if answer == TOO_FEW:
         return (
             f"Too few seeds: among {len(table)} contrasts of {table['n'].min()} seeds no $p$"
-            f" can be below {smallest_p(table):.2g} after Holm's correction."
+            f" can be below {smallest_corrected_p(table):.2g} after Holm's correction."
         )
     cells = len(_both_losses(table))
     if answer == "nothing turns":

@@ -69,7 +69,7 @@ def seed_gaps(runs: pd.DataFrame, metric: str = "rel_l2_u") -> pd.DataFrame:
     return ratio.rename("ratio").reset_index()
 
 
-def median_errors(runs: pd.DataFrame) -> pd.DataFrame:
+def loss_medians(runs: pd.DataFrame) -> pd.DataFrame:
     """Median of every error per cell, loss and gate, with bootstrap interval; NaN if incomplete."""
     rows = []
     for labels, part in runs.groupby([*CELL, "loss", "gate"]):
