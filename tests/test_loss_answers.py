@@ -25,8 +25,18 @@ def gaps(*kinds, metric="rel_l2_u", n=20):
     rows = []
     for kind, (k, lambda_ic) in zip(kinds, itertools.product((20, 60), (0, 50)), strict=False):
         for loss, ratio in zip(LOSSES, kind, strict=True):
-            row = {"metric": metric, "lambda_ic": lambda_ic, "k": k, "loss": loss, "n": n}
-            row |= {"ratio": ratio, "low": ratio / 2, "high": ratio * 2}
+            row = {
+                "metric": metric,
+                "lambda_ic": lambda_ic,
+                "k": k,
+                "loss": loss,
+                "n": n,
+            }
+            row |= {
+                "ratio": ratio,
+                "low": ratio / 2,
+                "high": ratio * 2,
+            }
             rows.append(row | {"p_holm": 0.5 if ratio == NEITHER else 0.01})
     return pd.DataFrame(rows)
 
@@ -141,7 +151,12 @@ def turning(*changes):
     rows = []
     for count, (k, lambda_ic) in zip(changes, itertools.product((20, 60), (0, 50)), strict=False):
         weight = 0.32 if count == 1 else np.nan
-        row = {"metric": "rel_l2_u", "k": k, "lambda_ic": lambda_ic, "changes": count}
+        row = {
+            "metric": "rel_l2_u",
+            "k": k,
+            "lambda_ic": lambda_ic,
+            "changes": count,
+        }
         rows.append(row | {"weight": weight, "low": weight / 2, "high": weight * 2})
     return pd.DataFrame(rows)
 
@@ -173,8 +188,15 @@ def test_where_the_winner_changes_is_a_sentence(changes, text):
 
 def compared(inside, same):
     table = pd.DataFrame({"inside": inside, "same_winner": same}, dtype="boolean")
-    table = table.assign(loss="balanced", lambda_ic=[50, 0], sum=[0.04, 0.05])
-    return table.assign(weight_exp=[8.0, 16.0], weight_linear=[0.9, 1.2])
+    table = table.assign(
+        loss="balanced",
+        lambda_ic=[50, 0],
+        sum=[0.04, 0.05],
+    )
+    return table.assign(
+        weight_exp=[8.0, 16.0],
+        weight_linear=[0.9, 1.2],
+    )
 
 
 def test_balancing_is_a_sentence():
@@ -198,7 +220,13 @@ def control(mse, balanced):
     rows = []
     for k, *ratios in zip((1.0, 2.0), mse, balanced, strict=True):
         for loss, ratio in zip(("mse", "balanced"), ratios, strict=True):
-            row = {"k": k, "loss": loss, "ratio": ratio, "low": ratio / 2, "high": ratio * 2}
+            row = {
+                "k": k,
+                "loss": loss,
+                "ratio": ratio,
+                "low": ratio / 2,
+                "high": ratio * 2,
+            }
             rows.append(row | {"p_holm": 0.5 if ratio == NEITHER else 0.01})
     return pd.DataFrame(rows)
 
@@ -221,7 +249,13 @@ def runs_with_errors(errors, losses=("mse", "balanced")):
     rows = []
     for (k, error), loss, seed in itertools.product(errors.items(), losses, range(3)):
         for gate, factor in (("exp", 1), ("linear", 2)):
-            row = {"k": k, "loss": loss, "gate": gate, "seed": seed, "status": "ok"}
+            row = {
+                "k": k,
+                "loss": loss,
+                "gate": gate,
+                "seed": seed,
+                "status": "ok",
+            }
             rows.append(row | {"lambda_ic": 50, "rel_l2_u": factor * error})
     return pd.DataFrame(rows)
 
@@ -242,9 +276,20 @@ def test_the_control_beside_standing_still():
 
 def medians():
     rows = []
-    cells = itertools.product((0, 50), LOSSES, ("exp", "linear"), ERRORS)
+    cells = itertools.product(
+        (0, 50),
+        LOSSES,
+        ("exp", "linear"),
+        ERRORS,
+    )
     for lambda_ic, loss, gate, metric in cells:
-        row = {"lambda_ic": lambda_ic, "k": 20, "loss": loss, "gate": gate, "metric": metric}
+        row = {
+            "lambda_ic": lambda_ic,
+            "k": 20,
+            "loss": loss,
+            "gate": gate,
+            "metric": metric,
+        }
         rows.append(row | {"median": 0.1 if lambda_ic else 2.0})
     return pd.DataFrame(rows)
 

@@ -28,21 +28,46 @@ def close_figures():
 def gaps():
     rows = []
     for metric, lambda_ic, k, loss in itertools.product(ERRORS, LAMBDAS, KS, LOSSES):
-        row = {"metric": metric, "lambda_ic": lambda_ic, "k": k, "loss": loss}
-        row |= {"weight": theta_weight(loss), "ratio": 2.0, "low": 1.0, "high": 3.0}
+        row = {
+            "metric": metric,
+            "lambda_ic": lambda_ic,
+            "k": k,
+            "loss": loss,
+        }
+        row |= {
+            "weight": theta_weight(loss),
+            "ratio": 2.0,
+            "low": 1.0,
+            "high": 3.0,
+        }
         rows.append(row | {"p_holm": 0.01 if loss == "mse" else 0.5})
     return pd.DataFrame(rows)
 
 
 def seeds():
-    rows = itertools.product(LAMBDAS, KS, LOSSES, range(3))
+    rows = itertools.product(
+        LAMBDAS,
+        KS,
+        LOSSES,
+        range(3),
+    )
     return pd.DataFrame(rows, columns=["lambda_ic", "k", "loss", "seed"]).assign(ratio=1.5)
 
 
 def compared():
-    rows = itertools.product(LAMBDAS, KS, [FROZEN, "balanced"])
-    ends = {"weight_exp_low": 1.0, "weight_exp_high": 10.0}
-    ends |= {"weight_linear_low": 0.1, "weight_linear_high": 1.0}
+    rows = itertools.product(
+        LAMBDAS,
+        KS,
+        [FROZEN, "balanced"],
+    )
+    ends = {
+        "weight_exp_low": 1.0,
+        "weight_exp_high": 10.0,
+    }
+    ends |= {
+        "weight_linear_low": 0.1,
+        "weight_linear_high": 1.0,
+    }
     return pd.DataFrame(rows, columns=["lambda_ic", "k", "loss"]).assign(**ends)
 
 
@@ -93,15 +118,28 @@ def test_the_axis_names_the_weights_and_sets_the_balancing_losses_apart():
 
 
 def test_gaps_that_are_unknown_are_not_drawn():
-    nothing = gaps().assign(ratio=np.nan, low=np.nan, high=np.nan)
+    nothing = gaps().assign(
+        ratio=np.nan,
+        low=np.nan,
+        high=np.nan,
+    )
     figure = loss_figures.plot_loss_gaps(nothing, seeds().assign(ratio=np.nan), compared()[:0])
     figure.canvas.draw()
     assert not figure.axes[0].patches
 
 
 def runs():
-    rows = itertools.product(LAMBDAS, KS, LOSSES, GATE_COLOURS, range(3))
-    table = pd.DataFrame(rows, columns=["lambda_ic", "k", "loss", "gate", "seed"])
+    rows = itertools.product(
+        LAMBDAS,
+        KS,
+        LOSSES,
+        GATE_COLOURS,
+        range(3),
+    )
+    table = pd.DataFrame(
+        rows,
+        columns=["lambda_ic", "k", "loss", "gate", "seed"],
+    )
     errors = dict.fromkeys(ERRORS, 0.1)
     table = table.assign(status="ok", **errors)
     table.loc[0, "status"] = "diverged"
@@ -109,9 +147,22 @@ def runs():
 
 
 def test_errors_are_those_of_one_penalty_with_standing_still_beside_them():
-    rows = itertools.product(LAMBDAS, KS, LOSSES, GATE_COLOURS, ERRORS)
-    medians = pd.DataFrame(rows, columns=["lambda_ic", "k", "loss", "gate", "metric"])
-    medians = medians.assign(median=0.2 + medians["lambda_ic"], low=0.1, high=60.0)
+    rows = itertools.product(
+        LAMBDAS,
+        KS,
+        LOSSES,
+        GATE_COLOURS,
+        ERRORS,
+    )
+    medians = pd.DataFrame(
+        rows,
+        columns=["lambda_ic", "k", "loss", "gate", "metric"],
+    )
+    medians = medians.assign(
+        median=0.2 + medians["lambda_ic"],
+        low=0.1,
+        high=60.0,
+    )
     still = pd.DataFrame({"rel_l2_r": 0.3, "rel_l2_theta": 1.0}, index=KS)
     figure = loss_figures.plot_loss_errors(runs(), medians, still, 0)
     assert len(figure.axes) == 4
@@ -128,9 +179,22 @@ def test_errors_are_those_of_one_penalty_with_standing_still_beside_them():
 
 
 def test_effective_weights_have_a_line_per_gate_and_one_for_frozen_scales():
-    rows = itertools.product(LAMBDAS, KS, [FROZEN, "balanced"], GATE_COLOURS, (1, 500))
-    bands = pd.DataFrame(rows, columns=["lambda_ic", "k", "loss", "gate", "update"])
-    bands = bands.assign(weight=2.0, low=1.0, high=3.0)
+    rows = itertools.product(
+        LAMBDAS,
+        KS,
+        [FROZEN, "balanced"],
+        GATE_COLOURS,
+        (1, 500),
+    )
+    bands = pd.DataFrame(
+        rows,
+        columns=["lambda_ic", "k", "loss", "gate", "update"],
+    )
+    bands = bands.assign(
+        weight=2.0,
+        low=1.0,
+        high=3.0,
+    )
     figure = loss_figures.plot_effective_weights(bands)
     assert len(figure.axes) == 4
     for axis in figure.axes:
@@ -140,10 +204,26 @@ def test_effective_weights_have_a_line_per_gate_and_one_for_frozen_scales():
 
 
 def test_the_control_has_a_point_per_stiffness_and_loss():
-    rows = itertools.product((1.0, 2.0), ("mse", "balanced"))
-    table = pd.DataFrame(rows, columns=["k", "loss"])
-    table = table.assign(ratio=[2.0, 0.5, 3.0, 1.0], low=0.1, high=4.0, p_holm=[0.01, 0.5] * 2)
-    cells = itertools.product((1.0, 2.0), ("mse", "balanced"), GATE_COLOURS, range(3))
+    rows = itertools.product(
+        (1.0, 2.0),
+        ("mse", "balanced"),
+    )
+    table = pd.DataFrame(
+        rows,
+        columns=["k", "loss"],
+    )
+    table = table.assign(
+        ratio=[2.0, 0.5, 3.0, 1.0],
+        low=0.1,
+        high=4.0,
+        p_holm=[0.01, 0.5] * 2,
+    )
+    cells = itertools.product(
+        (1.0, 2.0),
+        ("mse", "balanced"),
+        GATE_COLOURS,
+        range(3),
+    )
     each = pd.DataFrame(cells, columns=["k", "loss", "gate", "seed"])
     (axis,) = loss_figures.plot_loss_control(table, each.assign(status="ok", rel_l2_u=0.1)).axes
     points = errorbars(axis)

@@ -19,8 +19,19 @@ def runs(gap, seeds=4, losses=LOSSES):
     rows = []
     for loss, seed, gate in itertools.product(losses, range(seeds), ("exp", "linear")):
         error = 0.1 * (gap(loss, seed) if gate == "linear" else 1)
-        row = {"k": 20, "lambda_ic": 50, "loss": loss, "gate": gate, "seed": seed, "status": "ok"}
-        errors = {"rel_l2_u": error, "rel_l2_r": error, "rel_l2_theta": error**2}
+        row = {
+            "k": 20,
+            "lambda_ic": 50,
+            "loss": loss,
+            "gate": gate,
+            "seed": seed,
+            "status": "ok",
+        }
+        errors = {
+            "rel_l2_u": error,
+            "rel_l2_r": error,
+            "rel_l2_theta": error**2,
+        }
         rows.append(row | errors)
     return pd.DataFrame(rows)
 
@@ -111,8 +122,15 @@ def test_no_change_two_changes_and_missing_runs():
 
 
 def record(spec, rms_r, rms_theta):
-    history = {"update": [1, 500], "physics": [2.0, 1.0], "velocity": [0.0, 0.0]}
-    history |= {"rms_r": rms_r, "rms_theta": rms_theta}
+    history = {
+        "update": [1, 500],
+        "physics": [2.0, 1.0],
+        "velocity": [0.0, 0.0],
+    }
+    history |= {
+        "rms_r": rms_r,
+        "rms_theta": rms_theta,
+    }
     return {"key": spec.key, "spec": spec.overrides, "status": "ok", "history": history}
 
 
@@ -133,7 +151,10 @@ def test_effective_weights_are_ratios_of_squares_and_frozen_ones_stay():
 
 def test_bands_go_from_the_smallest_to_the_largest():
     one = weights_of_two_runs()
-    two = one.assign(seed=1, weight=3 * one["weight"])
+    two = one.assign(
+        seed=1,
+        weight=3 * one["weight"],
+    )
     bands = loss_measurements.weight_bands(pd.concat([one, two], ignore_index=True))
     row = bands[(bands["loss"] == "balanced") & (bands["update"] == 500)].iloc[0]
     assert row["runs"] == 2
@@ -142,8 +163,18 @@ def test_bands_go_from_the_smallest_to_the_largest():
 
 def effective(exp, linear):
     rows = [("exp", exp), ("linear", linear)]
-    table = pd.DataFrame(rows, columns=["gate", "weight"])
-    return table.assign(lambda_ic=50, k=20, loss="balanced", seed=0, update=1, sum=1.0)
+    table = pd.DataFrame(
+        rows,
+        columns=["gate", "weight"],
+    )
+    return table.assign(
+        lambda_ic=50,
+        k=20,
+        loss="balanced",
+        seed=0,
+        update=1,
+        sum=1.0,
+    )
 
 
 def rising(loss, seed):

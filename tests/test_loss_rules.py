@@ -21,7 +21,13 @@ def cell(mse, light, heavy, frozen, balanced, k=20, lambda_ic=50):
     """The gaps of one cell; those at NEITHER are not significant."""
     ratio = [mse, light, heavy, frozen, balanced]
     p = [0.5 if value == NEITHER else 0.01 for value in ratio]
-    columns = {"loss": LOSSES, "ratio": ratio, "p_holm": p, "k": k, "lambda_ic": lambda_ic}
+    columns = {
+        "loss": LOSSES,
+        "ratio": ratio,
+        "p_holm": p,
+        "k": k,
+        "lambda_ic": lambda_ic,
+    }
     return pd.DataFrame(columns)
 
 
@@ -82,7 +88,12 @@ def test_control(mse, balanced, answer):
     parts = []
     for k, *ratios in zip((1, 2), mse, balanced, strict=True):
         p = [0.5 if value == NEITHER else 0.01 for value in ratios]
-        part = {"k": k, "loss": ["mse", "balanced"], "ratio": ratios, "p_holm": p}
+        part = {
+            "k": k,
+            "loss": ["mse", "balanced"],
+            "ratio": ratios,
+            "p_holm": p,
+        }
         parts.append(pd.DataFrame(part))
     assert loss_rules.control(pd.concat(parts)) == answer
 
