@@ -96,7 +96,7 @@ SIZES = {
     "rates": 960,
     "decay": 120,
     "decay_own": 120,
-    "weights": 600,
+    "weights": 1200,
     "no_gate_tuning": 640,
     "no_gate": 320,
     "recipe_tuning": 576,

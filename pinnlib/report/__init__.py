@@ -21,6 +21,10 @@
     gate_figures         figures of the gates, optimisers and contrasts
     own_trajectory       errors against the solution with the run's own initial velocity
     second_order         the Levenberg–Marquardt runs
+07  loss_rules           from contrasts under several losses to answers (`loss_rules.toml`)
+    loss_measurements    the gap between the gates under every loss, and effective weights
+    loss_answers         tables and sentences of the answers
+    loss_figures         figures of gaps, errors, weights and the control
 09  system_rules         other systems and L-BFGS: answers, rule by rule (`system_rules.toml`)
     system_answers       errors, contrasts and verdicts of other systems, in words too
     system_figures       figures of these

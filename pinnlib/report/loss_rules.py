@@ -17,7 +17,7 @@ FROZEN = "balanced(frozen=True)"
 MOST = 0.75  # share of the turned cells that decides
 
 
-def winners(table: pd.DataFrame) -> pd.DataFrame:
+def sides_by_loss(table: pd.DataFrame) -> pd.DataFrame:
     """(k, λ) × loss → 1 where exp is significantly better, −1 where linear is, else 0."""
     sides = table.assign(side=significant_sides(table))
     return sides.pivot(index=["k", "lambda_ic"], columns="loss", values="side")
@@ -25,7 +25,7 @@ def winners(table: pd.DataFrame) -> pd.DataFrame:
 
 def causes(table: pd.DataFrame) -> pd.Series:
     """Cause of every turned cell (k, λ): "weights", "initial scales" or "moving scales"."""
-    sides = winners(table)
+    sides = sides_by_loss(table)
     turned = sides[sides["mse"] * sides["balanced"] == -1]
     weighted = [loss for loss in sides if loss.startswith("weighted")]
     found = {}

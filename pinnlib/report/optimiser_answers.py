@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pinnlib.analysis.contrasts import contrasts, family, ratio_texts
-from pinnlib.analysis.paired import BOOTSTRAP
+from pinnlib.analysis.estimates import BOOTSTRAP
 from pinnlib.reference import RTOL
 from pinnlib.report import gate_rules
 from pinnlib.report.second_order import read_minimised_runs

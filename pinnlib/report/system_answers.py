@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from pinnlib.analysis.contrasts import contrasts, ratio_texts
-from pinnlib.analysis.paired import BOOTSTRAP
+from pinnlib.analysis.estimates import BOOTSTRAP
 from pinnlib.metrics import standing_still_metrics
 from pinnlib.report.gate_rules import score
 from pinnlib.report.system_rules import RULES, is_solved, reverses

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pinnlib.analysis.paired import LEVEL
+from pinnlib.analysis.significance import LEVEL
 from pinnlib.report.system_answers import LOSS_NAMES, RATE_NAMES, STIFFNESS_SYMBOLS
 from pinnlib.spec import RunSpec
 from pinnlib.style.figures import (

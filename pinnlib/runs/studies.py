@@ -211,7 +211,6 @@ STUDIES = {
     "weights": Study(
         "fixed weights of the two components, and balancing with frozen scales",
         k=THREE_K,
-        seeds={"adaptive": (10, {})},
         lambda_ic=(0, 50),
         losses=(
             *(f"weighted(weights=(1.0, {weight}))" for weight in WEIGHTS),
