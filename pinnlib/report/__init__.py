@@ -14,6 +14,7 @@
     gate_figures         figures of the gates, optimisers and contrasts
     own_trajectory       errors against the solution with the run's own initial velocity
     second_order         the Levenberg–Marquardt runs
+08  tuning               the choices on the tuning seeds, and the file that has them
 10  claims               the checkable claims of the original (`claims.toml`)
     evidence             what the claims are checked against
     findings             statistical and qualitative claims, decided from the runs
