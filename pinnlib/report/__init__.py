@@ -14,7 +14,11 @@
     gate_figures         figures of the gates, optimisers and contrasts
     own_trajectory       errors against the solution with the run's own initial velocity
     second_order         the Levenberg–Marquardt runs
-08  tuning               the choices on the tuning seeds, and the file that has them
+08  rate_rules           choices on the tuning seeds, and answers (`rate_rules.toml`)
+    tuning               what is chosen on the tuning seeds, and the file that has it
+    rate_contrasts       what is compared on the test seeds; the errors of every variant
+    rate_answers         the answers as sentences and as LaTeX
+    rate_figures         figures of tuning, gaps, decay, forms of the ansatz and the recipe
 10  claims               the checkable claims of the original (`claims.toml`)
     evidence             what the claims are checked against
     findings             statistical and qualitative claims, decided from the runs

@@ -18,7 +18,7 @@ from pinnlib.report.rate_rules import choose_rates, choose_recipe
 from pinnlib.runs.files import replacing
 from pinnlib.runs.record import Records
 from pinnlib.runs.store import Store
-from pinnlib.runs.studies import FOUR_K, SYSTEM_K, TUNED_FILE
+from pinnlib.runs.studies import FOUR_K, SYSTEM_K, TUNED, TUNED_FILE
 from pinnlib.runs.table import runs_of, specs_of
 
 PENDULUM = ("rates_tuning", "no_gate_tuning", "recipe_tuning")
@@ -47,6 +47,24 @@ def tuning_runs(records: Records, studies: Sequence[str] = TUNING) -> pd.DataFra
     absent = int((runs["status"] == "missing").sum())
     validate("records", f"{absent} tuning runs missing", absent == 0, "every tuning run")
     return runs
+
+
+def compare_with_file(runs: pd.DataFrame) -> str:
+    """A sentence: whether the file has what the rules choose from these runs of the pendulum.
+
+    They are compared only if they are all its tuning runs, with the full settings.
+    """
+    every = {spec.key for spec in specs_of(*PENDULUM)}
+    on_record = runs.loc[runs["status"] != "missing", "key"]
+    if set(runs["key"]) != every or set(on_record) != every:
+        return f"Not compared with {TUNED_FILE.name}: these are not all tuning runs in full length."
+    chosen = choices(runs)
+    differ = [name for name, rates in chosen["rates"].items() if rates != TUNED["rates"].get(name)]
+    if chosen["recipe"] != TUNED["recipe"]:
+        differ.append("recipe")
+    if differ:
+        return f"{TUNED_FILE.name} DIFFERS from what the rules choose: {', '.join(differ)}."
+    return f"{TUNED_FILE.name} is what the rules choose from these {len(runs):,} runs."
 
 
 def save_choices(folder: Path | str = RECORDS, path: Path = TUNED_FILE) -> Choices:
