@@ -25,11 +25,16 @@ FACTORS = {
 
 def study(name, factor):
     """Six seeds, whose errors depend on the gate, the form and the study."""
-    runs = runs_of(specs_of(name, seeds=6), {})
+    specs = specs_of(name, seeds=6)
+    runs = runs_of(specs, {})
     error = runs["gate"].map(ERRORS) * runs["form"].map(FORMS)
     error = error * factor * (1 + runs["seed"] / 100)
     runs = runs.astype({"k": int})
-    return runs.assign(status="ok", rel_l2_u=error, rel_l2_theta=2 * error)
+    return runs.assign(
+        status="ok",
+        rel_l2_u=error,
+        rel_l2_theta=2 * error,
+    )
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -92,9 +97,19 @@ def test_another_metric_and_a_missing_run(runs):
     assert set(own["ratio"].round(9)) == {6.0}
     for name in ("loss", "k"):
         assert published[name].tolist() == own[name].tolist()
-    lacking = {name: int(part["ratio"].isna().sum()) for name, part in found.items()}
-    expected = dict.fromkeys(found, 0) | {"factor": 2, "start": 1}
-    assert lacking == expected
+    lacking = {}
+    for name, part in found.items():
+        absent = part["ratio"].isna()
+        lacking[name] = absent.sum()
+    assert lacking == {
+        "gap": 0,
+        "gain": 0,
+        "decay": 0,
+        "decay_gap": 0,
+        "factor": 2,
+        "start": 1,
+        "recipe": 0,
+    }
 
 
 def test_ratios_stand_with_k_across(tables):
@@ -133,12 +148,14 @@ def test_a_median_needs_every_run(runs):
 
 
 def test_errors_as_text_end_with_standing_still(runs):
-    texts = rate_contrasts.error_texts(rate_contrasts.error_table(runs))
+    errors = rate_contrasts.error_table(runs)
+    texts = rate_contrasts.error_texts(errors)
+    soft = texts.loc[("no_gate", "mse", "constant", "soft", "none")]
     assert texts.columns.tolist() == list(EIGHT_K)
     assert texts.index[0][0] == "rates_published"
     assert texts.index[-1][0] == "standing still"
-    assert texts.loc[("no_gate", "mse", "constant", "soft", "none"), 20] == "6.150 / 12.30"
-    assert texts.loc[("no_gate", "mse", "constant", "soft", "none"), 10] == ""
+    assert soft[20] == "6.150 / 12.30"
+    assert soft[10] == ""
     assert texts.iloc[-1][20].endswith(" / 1.00")
 
 
@@ -146,9 +163,17 @@ def test_errors_as_text_end_with_standing_still(runs):
 def tuned():
     parts = []
     for name in ("rates_tuning", "recipe_tuning"):
-        runs = runs_of(specs_of(name, seeds=1), {}).astype({"k": int})
-        distance = np.log(runs["lr"] / 3e-3).abs()
-        parts.append(runs.assign(status="ok", rel_l2_u=distance, rel_l2_theta=distance))
+        specs = specs_of(name, seeds=1)
+        runs = runs_of(specs, {})
+        runs = runs.astype({"k": int})
+        ratio = runs["lr"] / 3e-3
+        distance = np.log(ratio).abs()
+        known = runs.assign(
+            status="ok",
+            rel_l2_u=distance,
+            rel_l2_theta=distance,
+        )
+        parts.append(known)
     return pd.concat(parts, ignore_index=True)
 
 
@@ -158,7 +183,8 @@ def chosen_rates(tuned):
 
 
 def test_one_constant_rate_of_every_cell_is_chosen(tuned):
-    table = rate_contrasts.tuning_table(tuned, chosen_rates(tuned))
+    rates = chosen_rates(tuned)
+    table = rate_contrasts.tuning_table(tuned, rates)
     chosen = table[table["chosen"]]
     assert len(table) == len(tuned)
     assert len(chosen) == 3 * 2 * len(EIGHT_K)
@@ -169,14 +195,19 @@ def test_one_constant_rate_of_every_cell_is_chosen(tuned):
 def test_a_diverged_run_counts_as_infinite(tuned):
     best = tuned["lr"] == 3e-3
     tuned.loc[best, "status"] = "diverged"
-    table = rate_contrasts.tuning_table(tuned, chosen_rates(tuned))
-    assert np.isinf(table.loc[table["lr"] == 3e-3, "rel_l2_u"]).all()
-    assert set(table.loc[table["chosen"], "lr"]) == {1e-3}
+    rates = chosen_rates(tuned)
+    table = rate_contrasts.tuning_table(tuned, rates)
+    diverged = table[table["lr"] == 3e-3]
+    assert np.isinf(diverged["rel_l2_u"]).all()
+    chosen = table[table["chosen"]]
+    assert set(chosen["lr"]) == {1e-3}
 
 
 def test_a_star_marks_an_end_of_the_grid(tuned):
-    tuned.loc[(tuned["k"] == 20) & (tuned["lr"] == 1e-2), "rel_l2_u"] = -1.0
-    texts = rate_contrasts.rate_texts(chosen_rates(tuned), RATES)
+    largest = (tuned["k"] == 20) & (tuned["lr"] == 1e-2)
+    tuned.loc[largest, "rel_l2_u"] = -1.0
+    rates = chosen_rates(tuned)
+    texts = rate_contrasts.rate_texts(rates, RATES)
     assert texts.shape == (6, 8)
     assert set(texts[20]) == {"0.01*"}
     assert set(texts[60]) == {"0.003"}

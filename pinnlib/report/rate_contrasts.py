@@ -14,7 +14,6 @@ from pinnlib.runs.studies import FOUR_K
 from pinnlib.spec import RunSpec
 
 Runs = Mapping[str, pd.DataFrame]
-GATES_COMPARED = [("exp", "linear")]
 TEST_STUDIES = ("rates_published", "rates", "decay", "decay_own", "no_gate", "recipe")
 # Rate → the studies of the constant rate and of the decay from it
 DECAYS = {"published": ("rates_published", "decay"), "own": ("rates", "decay_own")}
@@ -72,23 +71,24 @@ def comparisons(runs: Runs, metric: str = "rel_l2_u") -> dict[str, pd.DataFrame]
     schedules = by_schedule(runs)
     variants = by_variant(runs)
     settings = by_setting(runs)
-    cell = ("loss", "k")
-    gates = [("shifted", "exp"), ("shifted", "linear")]
-    start = [("shifted", "soft")]
-    published = [("recipe", "exp"), ("recipe", "linear")]
-    gain = [("own", "published")]
-    decay = [("cosine", "constant")]
-    return {
-        "gap": contrasts(rates, GATES_COMPARED, "gate", ("rate", *cell), metric),
-        "gain": contrasts(rates, gain, "rate", ("gate", *cell), metric),
-        "decay": contrasts(schedules, decay, "schedule", ("rate", "gate", "k"), metric),
-        "decay_gap": contrasts(
-            schedules, GATES_COMPARED, "gate", ("schedule", "rate", "k"), metric
-        ),
-        "factor": contrasts(variants, gates, "variant", cell, metric),
-        "start": contrasts(variants, start, "variant", cell, metric),
-        "recipe": contrasts(settings, published, "setting", metric=metric),
+    gates = [("exp", "linear")]
+    plans = {  # name → runs, pairs, their column, cells
+        "gap": (rates, gates, "gate", ("rate", "loss", "k")),
+        "gain": (rates, [("own", "published")], "rate", ("gate", "loss", "k")),
+        "decay": (schedules, [("cosine", "constant")], "schedule", ("rate", "gate", "k")),
+        "decay_gap": (schedules, gates, "gate", ("schedule", "rate", "k")),
+        "factor": (variants, _against("shifted", "exp", "linear"), "variant", ("loss", "k")),
+        "start": (variants, _against("shifted", "soft"), "variant", ("loss", "k")),
+        "recipe": (settings, _against("recipe", "exp", "linear"), "setting", ("k",)),
     }
+    tables = {}
+    for name, (part, pairs, column, cell) in plans.items():
+        tables[name] = contrasts(part, pairs, column, cell, metric)
+    return tables
+
+
+def _against(first: str, *others: str) -> list[tuple[str, str]]:
+    return [(first, other) for other in others]
 
 
 def ratio_rows(table: pd.DataFrame, rows: list[str]) -> pd.DataFrame:
