@@ -35,7 +35,8 @@ def by_schedule(runs: Runs) -> pd.DataFrame:
         usual = runs[constant]
         for name in ("loss", "gate", "k"):
             usual = usual[usual[name].isin(decayed[name])]
-        parts += [usual.assign(rate=rate), decayed.assign(rate=rate)]
+        both = pd.concat([usual, decayed])
+        parts.append(both.assign(rate=rate))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -44,16 +45,19 @@ def by_variant(runs: Runs) -> pd.DataFrame:
     gated = runs["rates"]
     gated = gated[gated["k"].isin(FOUR_K)]
     free = runs["no_gate"]
-    parts = [gated.assign(variant=gated["gate"]), free.assign(variant=free["form"])]
-    return pd.concat(parts, ignore_index=True)
+    gated = gated.assign(variant=gated["gate"])
+    free = free.assign(variant=free["form"])
+    return pd.concat([gated, free], ignore_index=True)
 
 
 def by_setting(runs: Runs) -> pd.DataFrame:
     """The recipe and the two published settings, by the column `setting`."""
     usual = runs["rates_published"]
-    usual = usual[(usual["loss"] == "balanced") & usual["gate"].isin(["exp", "linear"])]
-    parts = [usual.assign(setting=usual["gate"]), runs["recipe"].assign(setting="recipe")]
-    return pd.concat(parts, ignore_index=True)
+    balanced = usual["loss"] == "balanced"
+    usual = usual[balanced & usual["gate"].isin(["exp", "linear"])]
+    usual = usual.assign(setting=usual["gate"])
+    recipe = runs["recipe"].assign(setting="recipe")
+    return pd.concat([usual, recipe], ignore_index=True)
 
 
 def comparisons(runs: Runs, metric: str = "rel_l2_u") -> dict[str, pd.DataFrame]:
@@ -71,15 +75,20 @@ def comparisons(runs: Runs, metric: str = "rel_l2_u") -> dict[str, pd.DataFrame]
     schedules = by_schedule(runs)
     variants = by_variant(runs)
     settings = by_setting(runs)
-    gates = [("exp", "linear")]
+    exp = _against("exp", "linear")
+    own = _against("own", "published")
+    cosine = _against("cosine", "constant")
+    shifted = _against("shifted", "exp", "linear")
+    exact = _against("shifted", "soft")
+    recipe = _against("recipe", "exp", "linear")
     plans = {  # name → runs, pairs, their column, cells
-        "gap": (rates, gates, "gate", ("rate", "loss", "k")),
-        "gain": (rates, [("own", "published")], "rate", ("gate", "loss", "k")),
-        "decay": (schedules, [("cosine", "constant")], "schedule", ("rate", "gate", "k")),
-        "decay_gap": (schedules, gates, "gate", ("schedule", "rate", "k")),
-        "factor": (variants, _against("shifted", "exp", "linear"), "variant", ("loss", "k")),
-        "start": (variants, _against("shifted", "soft"), "variant", ("loss", "k")),
-        "recipe": (settings, _against("recipe", "exp", "linear"), "setting", ("k",)),
+        "gap": (rates, exp, "gate", ("rate", "loss", "k")),
+        "gain": (rates, own, "rate", ("gate", "loss", "k")),
+        "decay": (schedules, cosine, "schedule", ("rate", "gate", "k")),
+        "decay_gap": (schedules, exp, "gate", ("schedule", "rate", "k")),
+        "factor": (variants, shifted, "variant", ("loss", "k")),
+        "start": (variants, exact, "variant", ("loss", "k")),
+        "recipe": (settings, recipe, "setting", ("k",)),
     }
     tables = {}
     for name, (part, pairs, column, cell) in plans.items():
@@ -141,12 +150,14 @@ def error_texts(errors: pd.DataFrame) -> pd.DataFrame:
 
     The last row is that of standing still.
     """
-    texts = _both(errors["rel_l2_u"], errors["rel_l2_theta"])
-    table = errors.assign(text=texts).pivot(index=VARIANT, columns="k", values="text")
+    texts = errors.assign(text=_both(errors["rel_l2_u"], errors["rel_l2_theta"]))
+    table = texts.pivot(index=VARIANT, columns="k", values="text")
     order = errors[VARIANT].drop_duplicates()
     table = table.reindex(pd.MultiIndex.from_frame(order))
-    still = errors.drop_duplicates("k").sort_values("k")
-    table.loc[("standing still", "", "", "", ""), :] = _both(still["still_u"], still["still_theta"])
+    still = errors.drop_duplicates("k")
+    still = still.sort_values("k")
+    last = ("standing still", "", "", "", "")
+    table.loc[last, :] = _both(still["still_u"], still["still_theta"])
     return table.fillna("")
 
 
@@ -165,12 +176,20 @@ def tuning_table(runs: pd.DataFrame, rates: pd.Series) -> pd.DataFrame:
     for metric in ("rel_l2_u", "rel_l2_theta"):
         known[metric] = runs[metric].where(ok, np.inf)
     cells = known.groupby([*setting, "schedule", "lr"])
-    columns = {"rel_l2_u": "median", "rel_l2_theta": "median"}
-    table = cells.agg({"ok": "sum"} | columns).reset_index()
-    table = table.merge(rates.rename("own").reset_index().drop(columns="system"), on=setting)
+    table = cells.agg(
+        {
+            "ok": "sum",
+            "rel_l2_u": "median",
+            "rel_l2_theta": "median",
+        }
+    )
+    table = table.reset_index()
+    own = rates.rename("own").reset_index()
+    own = own.drop(columns="system")
+    table = table.merge(own, on=setting)
     constant = table["schedule"] == "constant"
-    table["chosen"] = constant & (table["lr"] == table.pop("own"))
-    return table
+    is_own = table["lr"] == table.pop("own")
+    return table.assign(chosen=constant & is_own)
 
 
 def rate_texts(rates: pd.Series, grid: tuple[float, ...]) -> pd.DataFrame:
