@@ -66,8 +66,8 @@ def test_reversal(ratios, p, answer):
 @pytest.mark.parametrize(
     "left, answer",
     [
-        ([1.1, 1.1, 0.9, 4.0], "rate"),
-        ([3.9, 3.9, 3.9, 1.0], "gate"),
+        ([1.9, 1.9, 0.9, 4.0], "rate"),
+        ([2.1, 2.1, 3.9, 1.0], "gate"),
         ([1.1, 1.1, 3.9, 3.9], "both"),
     ],
 )
