@@ -25,6 +25,11 @@
     loss_measurements    the gap between the gates under every loss, and effective weights
     loss_answers         tables and sentences of the answers
     loss_figures         figures of gaps, errors, weights and the control
+08  rate_rules           choices on the tuning seeds, and answers (`rate_rules.toml`)
+    tuning               what is chosen on the tuning seeds, and the file that has it
+    rate_contrasts       what is compared on the test seeds; the errors of every variant
+    rate_answers         the answers as sentences and as LaTeX
+    rate_figures         figures of tuning, gaps, decay, forms of the ansatz and the recipe
 09  system_rules         other systems and L-BFGS: answers, rule by rule (`system_rules.toml`)
     system_answers       errors, contrasts and verdicts of other systems, in words too
     system_figures       figures of these

@@ -36,7 +36,7 @@ def choose_rates(runs: pd.DataFrame) -> pd.Series:
     return medians.sort_index(axis=1).idxmin(axis=1).rename("lr")
 
 
-def reversal(own: pd.DataFrame) -> str:
+def reversal_survives(own: pd.DataFrame) -> str:
     """From exp against linear at own rates, balanced loss. Answer: "yes", "no" or "partly"."""
     if incomplete(own):
         return "open"

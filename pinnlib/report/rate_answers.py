@@ -1,0 +1,298 @@
+"""Answers of notebook 08: the verdict of every rule as a sentence with its numbers, and as LaTeX.
+
+Mathematics in the texts stands between dollars. `Tables` are `rate_contrasts.comparisons`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pinnlib.report import rate_rules
+from pinnlib.report.gate_rules import incomplete, score, significant_sides
+from pinnlib.report.rate_contrasts import published_and_own
+from pinnlib.style import latex
+from pinnlib.style.labels import gate_formula
+
+Tables = Mapping[str, pd.DataFrame]
+Texts = dict[str, str]  # by rule
+Recipe = Mapping[str, Any]
+IN_SHORT = ("reversal_survives", "rate_or_gate", "gate_or_constraint", "recipe")
+ON_TUNING = ("one_rate",)  # answered on the tuning seeds, by ReL2E only
+BETTER = {
+    1: "the exponential gate is better",
+    -1: "the linear gate is better",
+    0: "neither gate is significantly better",
+}
+LOSSES = {"balanced": "balanced loss", "mse": "plain mean-square loss"}
+SCHEDULES = {"constant": "a constant rate of", "cosine": "cosine decay from"}
+LEADS = {  # rule → answer → how the sentence begins
+    "reversal_survives": {
+        "yes": "The reversal survives when every gate has its own rate",
+        "partly": "The reversal survives only in part when every gate has its own rate",
+        "no": "The reversal does not survive when every gate has its own rate",
+    },
+    "rate_or_gate": {
+        "rate": "The published gap is mostly a matter of the learning rate",
+        "gate": "The published gap is mostly a matter of the gate",
+        "both": "The published gap is a matter of both rate and gate",
+    },
+    "one_rate": {
+        "yes": "Either gate has one rate for all $k$",
+        "for one gate only": "Only one gate has one rate for all $k$",
+        "no": "Neither gate has one rate for all $k$",
+    },
+    "decay_helps": {
+        "helps": "Cosine decay helps",
+        "hurts": "Cosine decay hurts",
+        "mixed": "The effect of cosine decay is mixed",
+    },
+    "gate_or_constraint": {
+        "needed": "The factor $g(t)$ is needed",
+        "not needed": "The factor $g(t)$ is not needed",
+        "undecided": "Whether the factor $g(t)$ is needed remains undecided",
+    },
+    "exact_start": {
+        "helps": "An exact start helps",
+        "hurts": "An exact start hurts",
+        "mixed": "The effect of an exact start is mixed",
+    },
+}
+
+
+def verdicts(tables: Tables, tuning: pd.DataFrame) -> Texts:
+    """The answer of every rule; `tuning` are the runs of `rates_tuning`."""
+    published, own = published_and_own(tables["gap"])
+    gaps = tables["decay_gap"]
+    constant = gaps[gaps["schedule"] == "constant"]
+    cosine = gaps[gaps["schedule"] == "cosine"]
+    return {
+        "reversal_survives": rate_rules.reversal_survives(own[own["loss"] == "balanced"]),
+        "rate_or_gate": rate_rules.rate_or_gate(published, own),
+        "one_rate": rate_rules.one_rate(tuning),
+        "decay_helps": rate_rules.decay_helps(tables["decay"]),
+        "decay_turns": rate_rules.decay_turns(constant, cosine),
+        "gate_or_constraint": rate_rules.gate_or_constraint(tables["factor"]),
+        "exact_start": rate_rules.exact_start(tables["start"]),
+        "recipe": rate_rules.recipe(tables["recipe"]),
+    }
+
+
+def sentences(found: Texts, tables: Tables, tuning: pd.DataFrame, recipe: Recipe) -> Texts:
+    """Every verdict of `found` as a sentence with the numbers that it rests on."""
+    published, own = published_and_own(tables["gap"])
+    balanced = own[own["loss"] == "balanced"]
+    return {
+        "reversal_survives": reversal_text(found["reversal_survives"], balanced),
+        "rate_or_gate": share_text(found["rate_or_gate"], published, own),
+        "one_rate": one_rate_text(found["one_rate"], tuning),
+        "decay_helps": decay_text(found["decay_helps"], tables["decay"]),
+        "decay_turns": turn_text(found["decay_turns"], tables["decay_gap"]),
+        "gate_or_constraint": factor_text(found["gate_or_constraint"], tables["factor"]),
+        "exact_start": start_text(found["exact_start"], tables["start"]),
+        "recipe": recipe_text(found["recipe"], tables["recipe"], recipe),
+    }
+
+
+def short_answer(texts: Texts) -> str:
+    """The sentences at the top of the notebook."""
+    return " ".join(["**Answer.**", *(texts[name] for name in IN_SHORT)])
+
+
+def open_text(name: str) -> str:
+    """The question of a rule that has no answer yet."""
+    return f"{rate_rules.RULES[name]['question']} This is open: a run is missing or diverged."
+
+
+def reversal_text(verdict: str, own: pd.DataFrame) -> str:
+    """Which gate wins at the two published k; `own` is of the balanced loss."""
+    if verdict == "open":
+        return open_text("reversal_survives")
+    sides = significant_sides(own)
+    parts = []
+    for k in rate_rules.WINNERS:
+        row = own[own["k"] == k].iloc[0]
+        winner = BETTER[int(sides[row.name])]
+        parts.append(f"at $k = {k}$ {winner} (linear/exp {_effect(row)})")
+    return f"{LEADS['reversal_survives'][verdict]}: {' and '.join(parts)}."
+
+
+def share_text(verdict: str, published: pd.DataFrame, own: pd.DataFrame) -> str:
+    """Where own rates remove more than half of a significant gap, and where they turn it."""
+    if verdict == "open":
+        return open_text("rate_or_gate")
+    shares = rate_rules.removed_shares(published, own)
+    if shares.empty:
+        return "No gap between the gates is significant at the published rate."
+    turned = significant_sides(published).to_numpy() * significant_sides(own).to_numpy() < 0
+    return (
+        f"{LEADS['rate_or_gate'][verdict]}: of the {len(shares)} significant gaps at the published"
+        f" rate, own rates remove more than half in {(shares > 0.5).sum()}"
+        f" (median share removed ${100 * shares.median():.0f}$%),"
+        f" and in {turned.sum()} the other gate becomes significantly better."
+    )
+
+
+def one_rate_text(verdict: str, tuning: pd.DataFrame) -> str:
+    """The best single rate of either gate, and the largest factor that it costs."""
+    if verdict == "open":
+        return open_text("one_rate")
+    texts = []
+    for gate, name in (("exp", "exponential"), ("linear", "linear")):
+        own = tuning[(tuning["gate"] == gate) & (tuning["loss"] == "balanced")]
+        cases = rate_rules.worst_cases(own, ["lr"])
+        factor = cases.min()
+        texts.append(f"{cases.idxmin():g} for the {name} gate (factor {factor:.2f})")
+    return (
+        f"{LEADS['one_rate'][verdict]}: the best single rates, with the largest factor that they"
+        f" cost against the best rate at a $k$, are {' and '.join(texts)}."
+    )
+
+
+def decay_text(verdict: str, table: pd.DataFrame) -> str:
+    """How often cosine decay is better or worse than the constant rate."""
+    if verdict == "open":
+        return open_text("decay_helps")
+    lead = LEADS["decay_helps"][verdict]
+    return f"{lead}: it is {_counts(table)} (constant/cosine {_spread(table)})."
+
+
+def turn_text(verdict: str, gaps: pd.DataFrame) -> str:
+    """The cells in which the two schedules have opposite winners."""
+    if verdict == "open":
+        return open_text("decay_turns")
+    if verdict == "no":
+        return "Cosine decay turns no significant winner."
+    sides = gaps.assign(side=significant_sides(gaps))
+    wide = sides.pivot(index=["rate", "k"], columns="schedule", values="side")
+    turned = wide[wide["constant"] * wide["cosine"] < 0]
+    cells = [f"$k = {k}$ ({rate} rate)" for rate, k in turned.index]
+    return f"Cosine decay changes the winner at {' and '.join(cells)}."
+
+
+def factor_text(verdict: str, table: pd.DataFrame) -> str:
+    """In how many cells the shifted ansatz is worse than both gates, and than neither."""
+    if verdict == "open":
+        return open_text("gate_or_constraint")
+    worse = (significant_sides(table) == -1).groupby([table["loss"], table["k"]])
+    both = int(worse.all().sum())
+    neither = int((~worse.any()).sum())
+    return (
+        f"{LEADS['gate_or_constraint'][verdict]}: the shifted ansatz, which starts exactly without"
+        f" it, is significantly worse than both published gates in {both} and than neither in"
+        f" {neither} of {len(worse)} cells (gate/shifted {_spread(table)})."
+    )
+
+
+def start_text(verdict: str, table: pd.DataFrame) -> str:
+    """How often the shifted ansatz is better or worse than the soft one."""
+    if verdict == "open":
+        return open_text("exact_start")
+    lead = LEADS["exact_start"][verdict]
+    return f"{lead}: the shifted ansatz is {_counts(table)} (soft/shifted {_spread(table)})."
+
+
+def recipe_text(verdict: str, table: pd.DataFrame, recipe: Recipe) -> str:
+    """The recipe in words, and how often it is better or worse than a published setting."""
+    if verdict == "open":
+        return open_text("recipe")
+    return (
+        f"The setting with the smallest worst case on the tuning seeds is {recipe_words(recipe)};"
+        f" against the two published settings at eight $k$ it is {_counts(table)}"
+        f" (published/recipe {_spread(table)})."
+    )
+
+
+def recipe_words(recipe: Recipe) -> str:
+    """Gate, loss, schedule and rate of a recipe in words."""
+    gate = gate_formula(recipe["gate"])
+    loss = LOSSES[recipe["loss"]]
+    return f"the gate {gate} with the {loss} and {SCHEDULES[recipe['schedule']]} {recipe['lr']:g}"
+
+
+def gain_text(table: pd.DataFrame) -> str:
+    """By which factor an own rate lowers the error of every gate, over losses and k."""
+    if incomplete(table):
+        return "How much each gate gains is open: a run is missing or diverged."
+    texts = []
+    for gate, part in table.groupby("gate", sort=False):
+        better, _ = score(part)
+        factor = np.exp(np.log(part["ratio"]).median())
+        texts.append(
+            f"{gate_formula(gate)} by a median factor {factor:.2f}"
+            f" (significantly in {better} of {len(part)} cells)"
+        )
+    return f"An own rate lowers the error of {_listed(texts)}."
+
+
+def answer_rows(found: Texts, texts: Texts, angle: Texts) -> pd.DataFrame:
+    """Question, Answer, For the angle (the verdict by its error alone), Rests on and Rule."""
+    rows = []
+    for name, text in texts.items():
+        rule = rate_rules.RULES[name]
+        of_angle = "" if name in ON_TUNING else angle[name]
+        rows.append((rule["question"], found[name], of_angle, text, rule["rule"]))
+    columns = ["Question", "Answer", "For the angle", "Rests on", "Rule"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def answer_values(found: Texts, tables: Tables, recipe: Recipe) -> dict[str, Any]:
+    """rate_…: the verdicts and effect sizes that a text quotes."""
+    published, own = published_and_own(tables["gap"])
+    values: dict[str, Any] = {f"rate_answer_{name}": found[name] for name in found}
+    for word, k in (("twenty", 20), ("sixty", 60)):
+        for rate, table in (("published", published), ("own", own)):
+            cell = table[(table["loss"] == "balanced") & (table["k"] == k)]
+            values[f"rate_gap_{rate}_{word}"] = _effect(cell.iloc[0])
+    shares = rate_rules.removed_shares(published, own)
+    values |= {"rate_gaps": len(shares), "rate_gaps_removed": int((shares > 0.5).sum())}
+    for name in ("decay", "recipe"):
+        better, worse = score(tables[name])
+        values |= {f"rate_{name}_better": better, f"rate_{name}_worse": worse}
+    for name in ("decay", "factor", "start", "recipe"):
+        values[f"rate_{name}_ratios"] = _spread(tables[name])
+    return values | {"rate_recipe_words": recipe_words(recipe)}
+
+
+def latex_rate_answers(table: pd.DataFrame) -> str:
+    """The answers of `answer_rows` as LaTeX."""
+    caption = (
+        "Questions on the learning rate, the hard constraint and the recipe, answered by rules"
+        " written beforehand; adaptive model, 20 test seeds. Ratios are medians over seeds: with"
+        " a 95\\% interval, or from the smallest to the largest cell."
+    )
+    columns = table[["Question", "Answer", "Rests on"]].map(latex.escape)
+    return latex.longtable(columns, [0.22, 0.14, 0.55], caption, "tab:rates")
+
+
+def latex_rate_rules(table: pd.DataFrame) -> str:
+    """The rules of `answer_rows` as LaTeX."""
+    caption = "The rules behind Table~\\ref{tab:rates}; Holm's correction runs over each question."
+    columns = table[["Question", "Rule"]].map(latex.escape)
+    return latex.longtable(columns, [0.3, 0.65], caption, "tab:raterules")
+
+
+def _effect(row: pd.Series) -> str:
+    """A ratio with its interval and corrected p, or "open"."""
+    if np.isnan(row["ratio"]):
+        return "open"
+    p = f"$p$ = {row['p_holm']:.1g}"
+    return f"{row['ratio']:.2f} [{row['low']:.2f}, {row['high']:.2f}], {p}"
+
+
+def _spread(table: pd.DataFrame) -> str:
+    """The smallest and the largest ratio, or "open"."""
+    if incomplete(table):
+        return "open"
+    return f"{table['ratio'].min():.2f} to {table['ratio'].max():.2f}"
+
+
+def _counts(table: pd.DataFrame) -> str:
+    better, worse = score(table)
+    return f"significantly better in {better} and worse in {worse} of {len(table)} contrasts"
+
+
+def _listed(texts: Iterable[str]) -> str:
+    *some, last = texts
+    return f"{', '.join(some)} and {last}" if some else last

@@ -1,0 +1,207 @@
+"""Answers of notebook 08: a sentence for every verdict, values and LaTeX, from small tables."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pinnlib.report import rate_answers, rate_rules
+from pinnlib.runs.studies import EIGHT_K, FOUR_K, THREE_K
+
+RECIPE = {"gate": "exp(alpha=2.0)", "loss": "mse", "schedule": "cosine", "lr": 0.003}
+SENTENCE = re.compile(r"[A-Z].*[.]")
+
+
+def table(cells, ratio=2.0, p=0.01):
+    """A row per cell, all with the same ratio."""
+    frame = pd.DataFrame(cells)
+    frame["ratio"] = ratio
+    frame["low"] = frame["ratio"] / 2
+    frame["high"] = frame["ratio"] * 2
+    return frame.assign(p_holm=p)
+
+
+def product(**columns):
+    names = list(columns)
+    index = pd.MultiIndex.from_product(columns.values(), names=names)
+    return index.to_frame(index=False)
+
+
+@pytest.fixture
+def tables():
+    losses = ["balanced", "mse"]
+    rates = ["own", "published"]
+    pair = ["exp", "linear"]
+    schedules = ["constant", "cosine"]
+    return {
+        "gap": table(product(rate=rates, loss=losses, k=EIGHT_K)),
+        "gain": table(product(gate=pair, loss=losses, k=EIGHT_K)),
+        "decay": table(product(rate=rates, gate=pair, k=THREE_K)),
+        "decay_gap": table(product(schedule=schedules, rate=rates, k=THREE_K)),
+        "factor": table(product(loss=losses, k=FOUR_K, second=pair)),
+        "start": table(product(loss=losses, k=FOUR_K)),
+        "recipe": table(product(k=EIGHT_K, second=pair)),
+    }
+
+
+@pytest.fixture
+def tuning():
+    runs = product(gate=["exp", "linear"], k=EIGHT_K, lr=[0.001, 0.01])
+    return runs.assign(rel_l2_u=runs["lr"], loss="balanced", status="ok")
+
+
+def test_every_rule_has_a_verdict_and_a_sentence(tables, tuning):
+    found = rate_answers.verdicts(tables, tuning)
+    texts = rate_answers.sentences(found, tables, tuning, RECIPE)
+    assert list(found) == list(rate_rules.RULES)
+    assert list(texts) == list(rate_rules.RULES)
+    assert "open" not in found.values()
+    for text in texts.values():
+        assert SENTENCE.fullmatch(text)
+        assert text.count("$") % 2 == 0
+
+
+def test_without_runs_every_sentence_is_the_open_question(tables, tuning):
+    for part in tables.values():
+        part.loc[:, "ratio"] = np.nan
+    tuning["status"] = "missing"
+    found = rate_answers.verdicts(tables, tuning)
+    texts = rate_answers.sentences(found, tables, tuning, RECIPE)
+    assert set(found.values()) == {"open"}
+    for name, text in texts.items():
+        assert text.startswith(rate_rules.RULES[name]["question"])
+        assert "open" in text
+    values = rate_answers.answer_values(found, tables, RECIPE)
+    assert values["rate_gap_own_sixty"] == "open"
+    assert values["rate_recipe_ratios"] == "open"
+    assert "open" in rate_answers.gain_text(tables["gain"])
+
+
+def test_the_answer_in_short_has_four_sentences(tables, tuning):
+    found = rate_answers.verdicts(tables, tuning)
+    texts = rate_answers.sentences(found, tables, tuning, RECIPE)
+    answer = rate_answers.short_answer(texts)
+    assert answer.startswith("**Answer.** The reversal")
+    assert texts["gate_or_constraint"] in answer
+    assert answer.endswith(texts["recipe"])
+
+
+@pytest.mark.parametrize("name", rate_answers.LEADS)
+def test_every_lead_belongs_to_a_rule(name):
+    assert name in rate_rules.RULES
+    for lead in rate_answers.LEADS[name].values():
+        assert lead[0].isupper()
+        assert lead[-1] not in ".:"
+
+
+@pytest.mark.parametrize(
+    "ratios, verdict, says",
+    [
+        ([2.0, 0.5], "yes", ["survives when", "exponential gate is better (", "linear gate"]),
+        ([2.0, 2.0], "partly", ["only in part", "at $k = 60$ the exponential gate is better"]),
+        ([1.0, 1.0], "no", ["does not survive", "at $k = 20$ neither gate"]),
+    ],
+)
+def test_reversal(ratios, verdict, says):
+    own = table({"k": [20, 60]}, ratios)
+    text = rate_answers.reversal_text(verdict, own)
+    for words in says:
+        assert words in text
+    assert f"(linear/exp {ratios[0]:.2f} [{ratios[0] / 2:.2f}," in text
+    assert "$p$ = 0.01)" in text
+
+
+@pytest.mark.parametrize("verdict", ["rate", "gate", "both"])
+def test_share_of_the_gap(verdict):
+    cells = {"k": [20, 30, 60, 100]}
+    published = table(cells, 4.0)
+    own = table(cells, [1.0, 0.5, 4.0, 4.0])
+    text = rate_answers.share_text(verdict, published, own)
+    assert text.startswith(rate_answers.LEADS["rate_or_gate"][verdict])
+    assert "of the 4 significant gaps" in text
+    assert "more than half in 2 (median share removed $50$%)" in text
+    assert "in 1 the other gate becomes significantly better." in text
+
+
+def test_without_a_significant_gap_there_is_nothing_to_share():
+    gaps = table({"k": [20, 60]}, p=0.5)
+    assert rate_answers.share_text("both", gaps, gaps).startswith("No gap")
+
+
+@pytest.mark.parametrize("verdict", ["yes", "no", "for one gate only"])
+def test_one_rate_names_the_best_single_rates(verdict, tuning):
+    worse = (tuning["gate"] == "linear") & (tuning["k"] == 20) & (tuning["lr"] == 0.001)
+    tuning.loc[worse, "rel_l2_u"] = 0.02
+    text = rate_answers.one_rate_text(verdict, tuning)
+    assert text.startswith(rate_answers.LEADS["one_rate"][verdict])
+    assert "0.001 for the exponential gate (factor 1.00)" in text
+    assert "0.001 for the linear gate (factor 2.00)" in text
+
+
+@pytest.mark.parametrize("verdict", ["helps", "hurts", "mixed"])
+def test_decay_and_start_count_their_contrasts(verdict):
+    contrasts = table({"k": [20, 60, 100]}, [2.0, 0.5, 0.4])
+    counts = "significantly better in 1 and worse in 2 of 3 contrasts"
+    decay = rate_answers.decay_text(verdict, contrasts)
+    assert decay.endswith(f": it is {counts} (constant/cosine 0.40 to 2.00).")
+    start = rate_answers.start_text(verdict, contrasts)
+    assert start.endswith(f": the shifted ansatz is {counts} (soft/shifted 0.40 to 2.00).")
+
+
+def test_turned_winners_are_named(tables):
+    gaps = tables["decay_gap"]
+    assert rate_answers.turn_text("no", gaps).startswith("Cosine decay turns no")
+    turned = (gaps["schedule"] == "cosine") & (gaps["k"] == 60)
+    gaps.loc[turned, "ratio"] = 0.5
+    text = rate_answers.turn_text("yes", gaps)
+    assert text.endswith("winner at $k = 60$ (own rate) and $k = 60$ (published rate).")
+
+
+@pytest.mark.parametrize("verdict", ["needed", "not needed", "undecided"])
+def test_the_factor_counts_its_cells(verdict, tables):
+    factor = tables["factor"]
+    factor.loc[factor["k"] == 20, "ratio"] = 0.5
+    factor.loc[(factor["k"] == 30) & (factor["second"] == "exp"), "ratio"] = 0.5
+    text = rate_answers.factor_text(verdict, factor)
+    assert text.startswith(rate_answers.LEADS["gate_or_constraint"][verdict])
+    assert "both published gates in 2 and than neither in 4 of 8 cells" in text
+
+
+def test_the_recipe_in_words(tables):
+    text = rate_answers.recipe_text("better", tables["recipe"], RECIPE)
+    words = "the gate $1-e^{-2t}$ with the plain mean-square loss and cosine decay from 0.003"
+    assert rate_answers.recipe_words(RECIPE) == words
+    assert words in text
+    assert "better in 16 and worse in 0 of 16 contrasts (published/recipe 2.00 to 2.00)" in text
+    constant = RECIPE | {"schedule": "constant", "loss": "balanced"}
+    assert "balanced loss and a constant rate of" in rate_answers.recipe_words(constant)
+
+
+def test_gains_are_medians_per_gate(tables):
+    text = rate_answers.gain_text(tables["gain"])
+    assert "$1-e^{-t}$ by a median factor 2.00 (significantly in 16 of 16 cells) and $t$" in text
+
+
+def test_the_table_of_answers(tables, tuning):
+    found = rate_answers.verdicts(tables, tuning)
+    texts = rate_answers.sentences(found, tables, tuning, RECIPE)
+    rows = rate_answers.answer_rows(found, texts, found).set_index("Question")
+    assert len(rows) == len(rate_rules.RULES)
+    assert rows.loc["Is there one rate for all $k$?", "For the angle"] == ""
+    assert rows.loc["Does cosine decay help?", "For the angle"] == "helps"
+    latex = rate_answers.latex_rate_answers(rows.reset_index())
+    assert r"\label{tab:rates}" in latex
+    assert latex.count(r"\addlinespace") == len(rows) - 1
+    assert r"\label{tab:raterules}" in rate_answers.latex_rate_rules(rows.reset_index())
+
+
+def test_values_that_a_text_quotes(tables, tuning):
+    found = rate_answers.verdicts(tables, tuning)
+    values = rate_answers.answer_values(found, tables, RECIPE)
+    assert all(name.startswith("rate_") for name in values)
+    assert values["rate_answer_decay_helps"] == "helps"
+    assert values["rate_gap_own_twenty"] == "2.00 [1.00, 4.00], $p$ = 0.01"
+    assert values["rate_gaps"] == 16
+    assert values["rate_gaps_removed"] == 0
+    assert values["rate_recipe_better"] == 16
