@@ -72,9 +72,6 @@ def test_without_runs_every_sentence_is_the_open_question(tables, tuning):
     for name, text in texts.items():
         assert text.startswith(rate_rules.RULES[name]["question"])
         assert "open" in text
-    values = rate_answers.answer_values(found, tables, RECIPE)
-    assert values["rate_gap_own_sixty"] == "open"
-    assert values["rate_recipe_ratios"] == "open"
     assert "open" in rate_answers.gain_text(tables["gain"])
 
 
@@ -196,12 +193,9 @@ def test_the_table_of_answers(tables, tuning):
     assert r"\label{tab:raterules}" in rate_answers.latex_rate_rules(rows.reset_index())
 
 
-def test_values_that_a_text_quotes(tables, tuning):
+def test_the_report_quotes_every_sentence(tables, tuning):
     found = rate_answers.verdicts(tables, tuning)
-    values = rate_answers.answer_values(found, tables, RECIPE)
-    assert all(name.startswith("rate_") for name in values)
-    assert values["rate_answer_decay_helps"] == "helps"
-    assert values["rate_gap_own_twenty"] == "2.00 [1.00, 4.00], $p$ = 0.01"
-    assert values["rate_gaps"] == 16
-    assert values["rate_gaps_removed"] == 0
-    assert values["rate_recipe_better"] == 16
+    texts = rate_answers.sentences(found, tables, tuning, RECIPE)
+    values = rate_answers.answer_values(texts)
+    assert values["rate_text_recipe"] == texts["recipe"]
+    assert len(values) == len(texts)

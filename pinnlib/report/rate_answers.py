@@ -237,22 +237,9 @@ def answer_rows(found: Texts, texts: Texts, angle: Texts) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def answer_values(found: Texts, tables: Tables, recipe: Recipe) -> dict[str, Any]:
-    """rate_…: the verdicts and effect sizes that a text quotes."""
-    published, own = published_and_own(tables["gap"])
-    values: dict[str, Any] = {f"rate_answer_{name}": found[name] for name in found}
-    for word, k in (("twenty", 20), ("sixty", 60)):
-        for rate, table in (("published", published), ("own", own)):
-            cell = table[(table["loss"] == "balanced") & (table["k"] == k)]
-            values[f"rate_gap_{rate}_{word}"] = _effect(cell.iloc[0])
-    shares = rate_rules.removed_shares(published, own)
-    values |= {"rate_gaps": len(shares), "rate_gaps_removed": int((shares > 0.5).sum())}
-    for name in ("decay", "recipe"):
-        better, worse = score(tables[name])
-        values |= {f"rate_{name}_better": better, f"rate_{name}_worse": worse}
-    for name in ("decay", "factor", "start", "recipe"):
-        values[f"rate_{name}_ratios"] = _spread(tables[name])
-    return values | {"rate_recipe_words": recipe_words(recipe)}
+def answer_values(texts: Texts) -> dict[str, str]:
+    """The sentences that the report quotes, by the name of their macro."""
+    return {f"rate_text_{name}": text for name, text in texts.items()}
 
 
 def latex_rate_answers(table: pd.DataFrame) -> str:
