@@ -315,7 +315,6 @@ def test_the_answer_and_the_numbers():
     )
     assert numbers["loss_tests"] == 4
     assert numbers["loss_answer"] == "weights"
-    assert numbers["loss_control"] == "no"
     for name, text in numbers.items():
         if name.startswith("loss_text"):
             assert is_sentence(text), name

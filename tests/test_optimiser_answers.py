@@ -147,7 +147,7 @@ def test_errors_beside_standing_still():
     errors = optimiser_answers.method_errors(METHODS)
     assert len(errors) == 24
     still = pd.DataFrame({"k": map(float, KS), "rel_l2_u": 0.2, "rel_l2_theta": 1.0})
-    wide = optimiser_answers.error_overview(errors, still)
+    wide = optimiser_answers.method_overview(errors, still)
     row = wide.loc[(60, "linear")]
     assert row["rel_l2_u", ADAM] == pytest.approx(0.4018)
     assert row["rel_l2_theta", "standing still"] == 1

@@ -11,7 +11,7 @@ from pinnlib import RunSpec
 from pinnlib.report import system_answers
 from pinnlib.runs.studies import SYSTEM_K
 
-STILL = system_answers.still_errors(SYSTEM_K)
+STILL = system_answers.errors_at_rest(SYSTEM_K)
 SEEDS = 12  # enough for p below 0.05 after Holm over 48 cells
 
 

@@ -357,7 +357,6 @@ def loss_numbers(
     return {
         "loss_tests": len(table),
         "loss_answer": decided_cause(table),
-        "loss_control": loss_rules.control(control),
         "loss_text_cause": cause_sentence(table),
         "loss_text_turning": turning_sentence(turning),
         "loss_text_components": component_sentence(gaps),

@@ -117,7 +117,7 @@ def method_errors(methods: Methods) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def error_overview(errors: pd.DataFrame, still: pd.DataFrame) -> pd.DataFrame:
+def method_overview(errors: pd.DataFrame, still: pd.DataFrame) -> pd.DataFrame:
     """The `method_errors` of state and angle, a row per k and gate, and those of standing still."""
     metrics = ["rel_l2_u", "rel_l2_theta"]
     at_rest = still.set_index("k")[metrics]

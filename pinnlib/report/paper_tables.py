@@ -54,6 +54,15 @@ def _test_cells(test):
     return cells
 
 
+def question_table(rules: Mapping[str, Mapping[str, str]]) -> str:
+    """Questions and the rules that answer them, as their TOML files have them."""
+    caption = "The rules of Section~\\ref{sec:why} on the loss, other systems and L-BFGS."
+    columns = {"question": "Question", "rule": "Rule"}
+    table = pd.DataFrame(list(rules.values()))[list(columns)].rename(columns=columns)
+    texts = table.map(lambda text: escape(text.strip()))
+    return longtable(texts, [0.3, 0.65], caption, "tab:whyrules")
+
+
 def claim_table(ledger: pd.DataFrame) -> str:
     """Every claim and its verdict; without a value of ours the reason stands in its place."""
     caption = (

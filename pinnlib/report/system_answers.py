@@ -53,7 +53,7 @@ def system_runs(specs: Mapping[str, Sequence[RunSpec]], records: Records) -> pd.
     return pd.concat(parts, ignore_index=True)
 
 
-def still_errors(stiffnesses: Mapping[str, Sequence[float]]) -> pd.DataFrame:
+def errors_at_rest(stiffnesses: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """One row per system and k: the metrics of standing still."""
     rows = []
     for system, ks in stiffnesses.items():
