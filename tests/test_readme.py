@@ -16,10 +16,26 @@ import torch
 from pinnlib import GATES, MODELS, SYSTEMS, train
 from pinnlib.analysis.contrasts import lost
 from pinnlib.paths import ROOT
+from pinnlib.report.evidence import plain
 from pinnlib.runs.progress import TimeEstimate
 from pinnlib.runs.studies import STUDIES
 from pinnlib.runs.table import specs_of
 
+ANSWERS = [
+    "rate_text_reversal_survives",
+    "rate_text_rate_or_gate",
+    "rate_text_one_rate",
+    "rate_text_decay_helps",
+    "loss_text_cause",
+    "loss_text_components",
+    "loss_text_control",
+    "rate_text_gate_or_constraint",
+    "rate_text_exact_start",
+    "system_answer_published",
+    "system_answer_own",
+    "system_answer_practice",
+    "rate_text_recipe",
+]
 README = (ROOT / "README.md").read_text()
 
 
@@ -110,6 +126,16 @@ def test_its_other_numbers_are_those_of_the_records():
     every = specs_of(*STUDIES)
     assert f"{len(every):,} runs" in README
     assert f"the {sum(spec.model == 'baseline' for spec in every)} plain networks" in README
+
+
+@pytest.mark.parametrize("name", ["07_loss", "08_rate", "09_systems_and_optimisers"])
+def test_its_answers_are_those_of_the_notebooks(name):
+    """Every sentence that the README takes over from a notebook is the present one."""
+    numbers = json.loads((ROOT / "data" / "numbers" / f"{name}.json").read_text())
+    quoted = [key for key in ANSWERS if key in numbers]
+    assert quoted
+    for key in quoted:
+        assert plain(numbers[key]) in README, key
 
 
 @pytest.fixture
