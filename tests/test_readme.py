@@ -138,6 +138,23 @@ def test_its_answers_are_those_of_the_notebooks(name):
         assert plain(numbers[key]) in README, key
 
 
+def test_its_counts_of_winners_at_own_rates():
+    tables = {}
+    for name in ("rate_contrasts", "system_contrasts"):
+        table = pd.read_csv(ROOT / "data" / f"{name}.csv")
+        tables[name] = table[table["rate"] == "own"]
+    gaps = tables["rate_contrasts"]
+    gaps = gaps[(gaps["comparison"] == "gap") & (gaps["metric"] == "rel_l2_u")]
+    counts = []
+    for table in (gaps, tables["system_contrasts"]):
+        better = table[table["p_holm"] < 0.05]["ratio"] > 1
+        assert better.all()  # "in none"
+        counts += [len(table), len(better)]
+    assert counts == [16, 13, 24, 19]
+    assert "in none of 16 comparisons on the pendulum and in none of 24" in README
+    assert "the exponential gate is in 13 and 19" in README
+
+
 @pytest.fixture
 def registries():
     """The registries, put back afterwards as they were."""

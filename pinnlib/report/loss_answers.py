@@ -247,6 +247,12 @@ def turning_sentence(turning: pd.DataFrame) -> str:
     return f"Along the fixed weights the winner {'; it '.join(parts)}."
 
 
+def _range_text(numbers: pd.Series) -> str:
+    """The smallest and the largest, with at least two digits and without an exponent."""
+    digits = [f"{x:.0f}" if x >= 100 else f"{x:.2g}" for x in (numbers.min(), numbers.max())]
+    return " to ".join(digits)
+
+
 def balancing_sentence(compared: pd.DataFrame) -> str:
     """The weights that balancing amounts to, and how often fixed weights do the same."""
     table = compared[compared["loss"] == "balanced"]
@@ -254,7 +260,7 @@ def balancing_sentence(compared: pd.DataFrame) -> str:
     ranges = []
     for gate, name in (("exp", "exponential"), ("linear", "linear")):
         weight = table[f"weight_{gate}"]
-        ranges.append(f"{weight.min():.2g} to {weight.max():.2g} for the {name} gate")
+        ranges.append(f"{_range_text(weight)} for the {name} gate")
     start = f"Balancing amounts to a weight of $θ$ of {join_words(ranges)}"
     if known.empty:
         return f"{start}; runs with fixed weights are missing."
@@ -268,7 +274,7 @@ def balancing_sentence(compared: pd.DataFrame) -> str:
 def penalty_sentence(compared: pd.DataFrame) -> str:
     """How much the residuals weigh against the velocity penalty when they are balanced."""
     table = compared[(compared["loss"] == "balanced") & (compared["lambda_ic"] > 0)]
-    sums = f"{table['sum'].min():.2g} to {table['sum'].max():.2g}"
+    sums = _range_text(table["sum"])
     return (
         f"Balancing also changes the size of the residual term: its weights add up to {sums}"
         " (median, by $k$), the fixed ones to 1. With a velocity penalty this shifts the balance"

@@ -36,8 +36,8 @@ PANELS = {
 # Method → where its name stands: offset from the median [points], alignment
 LABELS = {
     ADAM: ((-8, 0), "right", "center"),
-    REFINED: ((0, -8), "center", "top"),
-    NEWTON: ((0, -9), "right", "top"),
+    REFINED: ((9, 0), "left", "center"),
+    NEWTON: ((0, -14), "center", "top"),
 }
 SMALL = {"markersize": 2, "alpha": 0.5}
 LARGE = {"markersize": 5, "markeredgecolor": "black", "markeredgewidth": 0.5}
@@ -134,7 +134,7 @@ def plot_costs(points: pd.DataFrame, still: pd.DataFrame, ks: Sequence[float]) -
         axis.set(xscale="log", yscale="log", title=f"$k={k:g}$", xlabel="seconds per solution")
         axis.grid(True, axis="x")
     seconds = timed["seconds"] if len(timed) else pd.Series([0.01, 10])
-    axes[0, 0].set_xlim(seconds.min() / 2, seconds.max() * 8)  # room for the labels
+    axes[0, 0].set_xlim(seconds.min() / 2, seconds.max() * 40)  # room for the labels
     axes[0, 0].set_ylabel(METRIC_LABELS["rel_l2_u"])
     y = 0.1
     for gate, colour in GATE_COLOURS.items():
