@@ -223,5 +223,5 @@ def test_sgd_has_the_rates_that_its_tuning_found():
     best = tuning.groupby(["gate", "lr"])["rel_l2_u"].median().groupby("gate").idxmin()
     for gate in ("exp", "linear"):
         study = STUDIES[f"sgd_{gate}"]
-        assert study.changes["lr"] == best[gate][1]
+        assert study.rates == (best[gate][1],)
         assert not set(tuning["seed"]) & set(range(study.seeds["adaptive"][0]))

@@ -67,7 +67,7 @@ def test_costs_without_a_benchmark_show_what_was_trained():
     assert drawn[8:12] == [0, 0] * 2
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::RuntimeWarning", "error::UserWarning")
 def test_without_any_run_only_standing_still_is_drawn():
     nothing = {name: runs.assign(status="missing") for name, runs in METHODS.items()}
     optimiser_figures.plot_refinement(nothing, STILL).draw_without_rendering()

@@ -484,7 +484,7 @@ def test_a_gate_is_known_once_it_is_registered(trained, tmp_path, monkeypatch):
     assert set(Store(tmp_path).load()) == {RunSpec(gate="cubic", **TINY).key}
 
 
-def test_lines_that_are_no_records_are_left_alone(tmp_path):
+def test_lines_that_are_no_records_count_as_damaged(tmp_path):
     lines = [
         encode({"key": "0"}),
         encode({"key": "0", "spec": 1}),
@@ -492,8 +492,8 @@ def test_lines_that_are_no_records_are_left_alone(tmp_path):
     (tmp_path / "other.jsonl").write_text("".join(lines))
     records, damaged, foreign = Store(tmp_path).scan()
     assert not records
-    assert not damaged
-    assert len(foreign) == 2
+    assert not foreign
+    assert len(damaged) == 2
 
 
 def test_a_warning_names_the_first_of_many_lines(tmp_path):
@@ -793,7 +793,7 @@ def test_audit_finds_a_forged_error(forged):
     [
         ("status", "diverged"),
         ("nodes", 7),
-        ("history", {}),
+        ("history", {"update": [5], "physics": [2.0]}),
         ("parameters", "AAAA"),
         ("parameters_sha256", "0" * 16),
     ],

@@ -61,7 +61,7 @@ def test_gaps_say_verdicts_and_what_a_cross_is():
     assert texts(figure.axes[0]) == lines
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::RuntimeWarning", "error::UserWarning")
 def test_gaps_of_missing_runs_are_not_drawn():
     nothing = {name: float("nan") for name in ("ratio", "low", "high", "p_holm")}
     cells = CELLS.assign(solved="open", **nothing)
@@ -71,7 +71,7 @@ def test_gaps_of_missing_runs_are_not_drawn():
     assert low < 1 < high
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::RuntimeWarning", "error::UserWarning")
 def test_errors_of_missing_runs_leave_standing_still():
     errors = ERRORS.assign(rel_l2_u=float("nan"), low=float("nan"), high=float("nan"))
     runs = RUNS.assign(status="missing")
