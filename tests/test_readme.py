@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import torch
 
-from pinnlib import GATES, MODELS, SYSTEMS, train
+from pinnlib import GATES, MODELS, SYSTEMS, RunSpec, train
 from pinnlib.analysis.contrasts import lost
 from pinnlib.paths import ROOT
 from pinnlib.report.evidence import plain
@@ -37,6 +37,8 @@ ANSWERS = [
     "rate_text_recipe",
 ]
 README = (ROOT / "README.md").read_text()
+YOURS = (ROOT / "pinnlib" / "README.md").read_text().partition("## Make it yours\n")[2]
+BLOCKS = re.findall(r"```python\n(.*?)```", YOURS, re.S)
 
 
 @pytest.mark.slow
@@ -178,53 +180,63 @@ def test_its_minutes_are_those_of_the_records(pattern, studies):
     assert two_cores == pytest.approx(float(re.search(pattern, README)[1]), rel=0.15)
 
 
+def run_block(block):
+    """The names that a block of code defines, and the value of its last line."""
+    names = {"__name__": "readme"}
+    *lines, last = ast.parse(block).body
+    exec(compile(ast.Module(lines, []), "README.md", "exec"), names)
+    if not isinstance(last, ast.Expr):
+        exec(compile(ast.Module([last], []), "README.md", "exec"), names)
+        return names, None
+    return names, eval(compile(ast.Expression(last.value), "README.md", "eval"), names)
+
+
 @pytest.mark.slow
-def test_a_gate_a_trunk_and_a_system_of_ones_own_work_as_the_readme_says(
-    registries, tmp_path, monkeypatch
-):
-    section = re.search(r"## Make it yours\n(.*?)\n## ", README, re.S)[1]
-    monkeypatch.chdir(tmp_path)
-    names, values = {"__name__": "readme"}, []
-    for block in re.findall(r"```python\n(.*?)```", section, re.S):
-        *lines, last = ast.parse(block).body
-        exec(compile(ast.Module(lines, []), "README.md", "exec"), names)
-        if isinstance(last, ast.Expr):
-            values.append(eval(compile(ast.Expression(last.value), "README.md", "eval"), names))
-        else:
-            exec(compile(ast.Module([last], []), "README.md", "exec"), names)
-    by_gate, by_trunk, by_system = values
-    assert by_gate.spec.gate == "log"
-    assert [*by_gate.numbers] == ["tau"]
-    assert "exp: On record" in by_gate.status.value
-    assert len(names["report"].records) == 12
-    assert all(record["status"] == "ok" for record in names["report"].records.values())
-    assert {text.get_text() for text in names["figure"].legends[0].texts} == {
-        "adaptive, exp",
-        "adaptive, log",
-    }
-    assert train(dataclasses.replace(by_trunk.spec, steps=20))[0].status == "ok"
-    assert by_trunk.spec.model == "bumps"
-    by_system.train.click()
-    thread = by_system.thread
-    thread.join(60)
-    assert "Trained here" in by_system.status.value
-    assert by_system.runs.find(by_system.spec).metrics["rel_l2_u"] < 0.3
+def test_a_gate_of_ones_own_is_in_the_explorer(registries):
+    _, explorer = run_block(BLOCKS[0])
+    assert explorer.spec.gate == "log"
+    assert [*explorer.numbers] == ["tau"]
+    assert "exp: On record" in explorer.status.value
     with pytest.raises(ValueError, match="tau"):
-        names["RunSpec"](gate="log(width=1)")
+        RunSpec(gate="log(width=1)")
 
 
-def test_the_derivatives_of_the_readmes_classes_are_right(registries):
-    """Its jets against automatic differentiation, so that nobody copies a wrong one."""
-    section = re.search(r"## Make it yours\n(.*?)\n## ", README, re.S)[1]
-    blocks, names = re.findall(r"```python\n(.*?)```", section, re.S), {"__name__": "readme"}
-    for block in (block for block in blocks if "@dataclass" in block):
+@pytest.mark.slow
+def test_a_sweep_of_ones_own_gives_contrasts_and_a_figure(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names, _ = run_block(BLOCKS[1])
+    records = names["report"].records.values()
+    assert len(records) == 12
+    assert all(record["status"] == "ok" for record in records)
+    assert "p_holm" in capsys.readouterr().out
+    assert names["figure"].axes
+
+
+@pytest.mark.slow
+def test_a_trunk_of_ones_own_trains(registries):
+    _, explorer = run_block(BLOCKS[2])
+    assert explorer.spec.model == "bumps"
+    assert train(dataclasses.replace(explorer.spec, steps=20))[0].status == "ok"
+
+
+@pytest.mark.slow
+def test_a_system_of_ones_own_trains_in_the_explorer(registries):
+    _, explorer = run_block(BLOCKS[3])
+    explorer.train.click()
+    explorer.thread.join(60)
+    assert "Trained here" in explorer.status.value
+    assert explorer.runs.find(explorer.spec).metrics["rel_l2_u"] < 0.3
+
+
+def test_the_derivatives_of_the_classes_of_ones_own_are_right(registries):
+    """Their jets against automatic differentiation, so that nobody copies a wrong one."""
+    names = {"__name__": "readme"}
+    for block in (block for block in BLOCKS if "@dataclass" in block):
         exec(block.partition("\nExplorer(")[0], names)
     t = torch.linspace(0.1, 9.9, 50, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(1, 1, 60, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    for jet in (
-        names["Log"](2.0).jet(t),
-        names["Jet"](*(x[0, 0] for x in names["Bumps"]().jet({"weight": weight}, t[None]))),
-    ):
+    bumps = names["Bumps"]().jet({"weight": weight}, t[None])
+    for jet in (names["Log"](2.0).jet(t), names["Jet"](*(x[0, 0] for x in bumps))):
         (first,) = torch.autograd.grad(jet.value.sum(), t, create_graph=True)
         (second,) = torch.autograd.grad(first.sum(), t, create_graph=True)
         assert torch.allclose(jet.first, first)
