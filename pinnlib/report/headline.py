@@ -73,7 +73,7 @@ def plot_headline(table: pd.DataFrame) -> Figure:
     known = table.dropna(subset="ratio")
     for row, (metric, label) in zip(axes, ERRORS.items(), strict=True):
         for axis, rate in zip(row, RATES, strict=True):
-            part = known.query("metric == @metric and rate == @rate")
+            part = known[(known["metric"] == metric) & (known["rate"] == rate)]
             for loss in LOSSES:
                 _draw_series(axis, part[part["loss"] == loss], loss)
         row[0].set(yscale="log", ylabel=label)
@@ -218,10 +218,10 @@ def headline_published(beside: pd.DataFrame) -> str:
     means = agreement(beside).loc[["mean_exp_inside", "mean_linear_inside"]].sum()
     inside = means["agree"]
     compared = inside + means["differ"]
+    lie = "lies" if inside == 1 else "lie"
     return (
         f"{lead}: with the loss of the released code {subject} significant after Holm's"
-        f" correction, and {inside} of {compared} published means {'lies' if inside == 1 else 'lie'} in our 95%"
-        " intervals."
+        f" correction, and {inside} of {compared} published means {lie} in our 95% intervals."
     )
 
 
