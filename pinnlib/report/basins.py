@@ -102,9 +102,9 @@ def basin_text(numbers: Mapping[str, float]) -> str:
         f" {numbers['wrong_apart']:.3f} rad from their own mean (root mean squares). In the median"
         f" seed the mean residual is {numbers['basin_linear_near_residual']:.2f} near the"
         f" reference and {numbers['basin_linear_wrong_residual']:.2f} on the wrong trajectory."
-        f" The mean errors of the gates differ by {numbers['basin_gap_all']:.3f} over all seeds and by"
-        f" {numbers['basin_gap_near']:.3f} over those near the reference: the basin accounts for"
-        f" {numbers['basin_gap_share']:.0%} of the gap."
+        f" The mean errors of the gates differ by {numbers['basin_gap_all']:.3f} over all seeds"
+        f" and by {numbers['basin_gap_near']:.3f} over those near the reference: the"
+        f" basin accounts for {numbers['basin_gap_share']:.0%} of the gap."
     )
 
 

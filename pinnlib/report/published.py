@@ -66,7 +66,7 @@ def published_view(beside: pd.DataFrame) -> pd.DataFrame:
     Means have our bootstrap 95% interval; a test that is not complete has its note instead.
     """
     rows = {}
-    for test in beside.itertuples():
+    for test in beside.fillna({"winner": "", "note": "no runs"}).itertuples():
         winner = f"{test.winner or '…'} ({test.winner_published})"
         bound = "<" if test.p_holm_is_bound else ""
         p = f"{test.p_holm:.1e} ({bound}{test.p_holm_published:.1e})"
@@ -74,8 +74,8 @@ def published_view(beside: pd.DataFrame) -> pd.DataFrame:
         for gate in PAPER_GATES:
             mean, low, high, paper = _mean(test, gate)
             row[f"mean error, {gate}"] = f"{mean:.3f} [{low:.3f}, {high:.3f}] ({paper:.3f})"
-        if test.note or pd.isna(test.p_holm):
-            row = {"winner": winner, "p after Holm": test.note or "no runs"}
+        if pd.isna(test.p_holm):
+            row = {"winner": winner, "p after Holm": test.note}
         cell = (f"λ = {test.lambda_ic:g}", f"k = {test.k:g}", METRIC_NAMES[test.metric])
         rows[cell] = row
     return pd.DataFrame.from_dict(rows, orient="index").fillna("")
