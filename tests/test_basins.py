@@ -23,7 +23,7 @@ RUN = {
 
 
 def runs(gate, errors, **more):
-    row = {"seed": range(len(errors)), "gate": gate, "rel_l2_u": errors}
+    row = {"seed": range(len(errors)), "gate": gate, "rel_l2_u": errors, "rel_l2_theta": errors}
     return pd.DataFrame(row | RUN | more)
 
 
@@ -81,6 +81,23 @@ def test_the_gap_of_the_means_over_all_seeds_and_near_the_reference():
     assert gaps["near"] == approx(0.05 - 0.03)
 
 
+def test_the_share_of_the_gap_that_is_the_basin():
+    numbers = basins.gap_numbers(CASE)
+    assert numbers["basin_gap_share"] == approx(1 - 0.02 / (1.5 / 4 - 0.03))
+
+
+def test_basins_in_a_sentence():
+    far = {"wrong_apart": 0.006, "wrong_away": 0.23}
+    numbers = basins.basin_numbers(CASE) | basins.gap_numbers(CASE) | far
+    text = basins.basin_text(numbers)
+    assert "1 of 4 seeds lie near the reference and 2 on a wrong trajectory" in text
+    assert text.endswith("the basin accounts for 94% of the gap.")
+    near = numbers | {"basin_linear_wrong_n": 0, "basin_linear_lost_n": 0}
+    assert basins.basin_text(near).endswith("1 of 1 seeds lie near the reference.")
+    missing = dict.fromkeys(numbers, np.nan)
+    assert "remains open" in basins.basin_text(missing)
+
+
 def test_one_gate_alone_has_no_gap():
     one_gate = CASE[CASE["gate"] == "exp"]
     assert np.isnan(basins.mean_gaps(one_gate)["all"])
@@ -97,6 +114,15 @@ def test_the_spread_is_of_logarithms_and_of_complete_cells_only():
     assert table["spread"].tolist() == approx([np.sqrt(2)])
 
 
+def test_odd_cells_are_counted_and_said():
+    frame = together(runs("exp", [0.1, 0.11]), runs("linear", [0.1, 0.9], k=60))
+    spreads = basins.error_spreads(frame, samples.summary_table(frame, "rel_l2_u"))
+    numbers = basins.odd_numbers(spreads)
+    assert numbers == {"odd_cells": 1, "all_cells": 2, "odd_linear": 1, "odd_soft": 0}
+    assert basins.odd_text(numbers).startswith("In 1 of 2 cells the errors scatter")
+    assert basins.odd_text(numbers | {"odd_cells": 0}).startswith("In none of 2 cells")
+
+
 CURVES = pd.DataFrame({"a": [1.0, 1.0], "b": [3.0, 3.0]})
 REFERENCE = np.array([2.0, 5.0])
 
@@ -111,6 +137,13 @@ def test_no_curves_have_no_spread():
     spread, offset = basins.spread_and_offset(CURVES[[]], REFERENCE)
     assert np.isnan(spread)
     assert np.isnan(offset)
+
+
+def test_only_wrong_runs_are_measured():
+    linear = pd.DataFrame({"key": ["a", "b"], "basin": ["near", "wrong"]})
+    numbers = basins.wrong_numbers(linear, CURVES, REFERENCE)
+    assert numbers["wrong_apart"] == approx(0)
+    assert numbers["wrong_away"] == approx(np.sqrt((1 + 4) / 2))
 
 
 def test_the_angle_of_a_record_is_that_of_its_run():
@@ -155,7 +188,7 @@ def test_a_network_that_lacks_a_run_has_no_outcome():
     assert complete[["n", "needed", "turned"]].tolist() == [2, 2, 1]
     assert complete["error"] == approx(0.3)
     assert lacking[["n", "needed"]].tolist() == [1, 2]
-    assert lacking[["error", "turned"]].isna().all()
+    assert lacking[["error", "angle_error", "turned"]].isna().all()
 
 
 def test_networks_are_measured_against_standing_still():
@@ -164,3 +197,15 @@ def test_networks_are_measured_against_standing_still():
     assert numbers["baseline_exp_over_still_low"] == approx(share)
     assert numbers["baseline_exp_turned"] == "1 of 2"
     assert numbers["baseline_linear_turned"] == "open"
+
+
+def test_networks_in_a_sentence():
+    assert "remains open" in basins.network_text(NETWORKS)
+    linear = runs("linear", [0.2, 0.4], model="baseline", max_ae_theta=[3.1, 3.2])
+    text = basins.network_text(basins.plain_networks(together(COMPLETE, linear)))
+    assert "(of the angle alone 30% to 30%)" in text
+    assert "turns over in 1 of 2 runs; with the linear gate it turns over in 2 of 2." in text
+
+
+def test_without_networks_nothing_is_said_of_them():
+    assert "remains open" in basins.network_text(NETWORKS[:0])

@@ -7,9 +7,8 @@ from matplotlib.colors import to_hex
 from pytest import approx
 
 from pinnlib import RunSpec
-from pinnlib.analysis import paired, samples
 from pinnlib.report import basins, gate_comparison, gate_statistics
-from pinnlib.report.published import TESTED_K
+from pinnlib.report.standing_still import SUMMARISED
 from pinnlib.style.figures import GATE_COLOURS, GREEN, PURPLE
 
 SETTING = {
@@ -30,6 +29,8 @@ def runs(exp, linear, **columns):
         "seed": [*range(len(exp)), *range(len(linear))],
         "rel_l2_u": errors,
         "max_ae_u": 2 * errors,
+        "rel_l2_theta": 3 * errors,
+        "max_ae_theta": 4 * errors,
     }
     return pd.DataFrame(table | SETTING | columns)
 
@@ -47,84 +48,88 @@ LACKING = BOTH.assign(status=np.where(MISSING, "missing", "ok"))
 
 
 def forest(frame):
-    effects = paired.effect_sizes(frame, TESTED_K)
-    tests = paired.gate_tests(frame, TESTED_K)
-    return gate_comparison.plot_forest(effects, tests)
+    tests = gate_statistics.tests_of_both(frame)
+    pairs = gate_statistics.pair_table(frame, SUMMARISED)
+    return gate_comparison.plot_forest(tests, pairs).axes[0]
 
 
-def labels(axis):
-    return {line.get_label() for line in axis.lines}
-
-
-@pytest.mark.parametrize(
-    "number, gate, ratio, places",
-    [
-        (0, "exp", 3, [0, 1]),
-        (1, "linear", 1 / 3, [2, 3]),
-    ],
-)
-def test_the_forest_is_in_the_colour_of_the_winner(number, gate, ratio, places):
-    bars = forest(BOTH).axes[0].containers[number]
-    points = bars.lines[0]
-    assert to_hex(points.get_color()) == GATE_COLOURS[gate]
-    assert points.get_xdata() == approx([ratio, ratio])
-    assert list(points.get_ydata()) == places
-
-
-def test_the_forest_names_what_is_incomplete():
-    assert "n = 12 pairs in every test" in forest(BOTH).get_supxlabel()
-    assert "incomplete: 11 of 12 pairs" in forest(LACKING).get_supxlabel()
-
-
-def test_a_mean_over_fewer_seeds_is_never_drawn_seed_by_seed():
-    pairs = gate_statistics.pair_table(LACKING)
-    pairs = pairs[pairs["metric"] == "rel_l2_u"]
-    figure = gate_comparison.plot_seed_by_seed(pairs, 12)
-    soft, stiff, *_ = figure.axes
-    assert {"median", "mean"} <= labels(soft)
-    assert not {"median", "mean"} & labels(stiff)
-    assert soft.get_title().endswith("n = 12 of 12")
-    assert stiff.get_title().endswith("n = 11 of 12")
+def texts(axis):
+    return [text.get_text() for text in axis.texts]
 
 
 @pytest.fixture(scope="module")
-def every_k_axis():
+def complete():
+    return forest(BOTH)
+
+
+@pytest.mark.parametrize("number, gate, ratio", [(0, "exp", 3), (3, "linear", 1 / 3)])
+def test_the_forest_is_in_the_colour_of_the_winner(complete, number, gate, ratio):
+    median = complete.containers[number].lines[0]
+    assert to_hex(median.get_markerfacecolor()) == GATE_COLOURS[gate]
+    assert median.get_xdata() == approx([ratio])
+
+
+def test_the_forest_has_every_seed_and_three_errors_per_cell(complete):
+    seeds = [line for line in complete.lines if line.get_marker() == "."]
+    assert sum(len(line.get_xdata()) for line in seeds) == 2 * 3 * 12
+    labels = [label.get_text().split(", ")[-1] for label in complete.get_yticklabels()]
+    assert labels == ["MaxAE", "ReL2E", "angle $θ$"] * 2
+    assert texts(complete).count("exp (12 of 12)") == 3
+
+
+def test_the_forest_has_no_median_of_an_incomplete_test():
+    axis = forest(LACKING)
+    assert len(axis.containers) == 3
+    assert texts(axis).count("incomplete: 11 of 12 pairs") == 3
+
+
+@pytest.fixture(scope="module")
+def heatmap():
     """Two significant k, one without a difference and one without runs."""
     equal = runs(SEEDS, SEEDS[::-1], k=40)
     missing = runs(SEEDS, SEEDS, k=80, status="missing")
-    table = paired.tests_at_every_k(together(BOTH, equal, missing))
-    return gate_comparison.plot_every_k(table).axes[4]  # λ = 50, adaptive
+    tests = gate_statistics.tests_of_both(together(BOTH, equal, missing))
+    return gate_comparison.plot_every_k(tests).axes
 
 
-def test_every_k_fills_what_is_significant(every_k_axis):
-    lines = {line.get_label(): line for line in every_k_axis.lines}
-    filled = lines["ReL2E, p (Holm) < 0.05"].get_xdata()
-    assert len(filled) == 2
-    assert filled == approx([20, 60], abs=2)
+def test_the_heatmap_has_the_ratio_of_every_k(heatmap):
+    assert texts(heatmap[0]) == ["3.0*", "1.0", "0.33*", "…"]
+    assert [text.get_fontweight() for text in heatmap[0].texts] == [
+        "bold",
+        "normal",
+        "bold",
+        "normal",
+    ]
+    assert texts(heatmap[1]) == ["3.0*", "1.0", "0.33*", "…"]
 
 
-def test_every_k_crosses_what_is_missing(every_k_axis):
-    (cross,) = (line for line in every_k_axis.lines if line.get_marker() == "x")
-    assert list(cross.get_xdata()) == [80]
-    assert every_k_axis.get_title().endswith("3 of 4 k, n = 12")
+def test_the_heatmap_is_blank_where_no_runs_are_asked_for(heatmap):
+    values = heatmap[0].collections[0].get_array().reshape(8, 4)
+    first = values[0].filled(np.nan)  # adaptive, balanced, λ = 50
+    assert first[:3] == approx([np.log(3), 0, -np.log(3)], abs=0.3)
+    assert np.ma.getmaskarray(values)[1:].all()
 
 
-def test_both_losses_stand_in_one_panel():
-    frame = together(BOTH, runs(3 * SEEDS, SEEDS, loss="mse"))
-    tests = paired.tests_at_every_k(frame)
-    tests = tests[tests["metric"] == "rel_l2_u"]
-    means = samples.summary_table(frame, "rel_l2_u")
-    figure = gate_comparison.plot_both_losses(tests, means)
-    _, ratios, _, errors = figure.axes
-    balanced, mse = ratios.containers
-    assert balanced.lines[0].get_ydata() == approx([3, 1 / 3])
-    assert mse.lines[0].get_ydata() == approx([1 / 3])
-    assert labels(errors) == {
-        "balanced, exp",
-        "balanced, linear",
-        "mse, exp",
-        "mse, linear",
-    }
+@pytest.mark.parametrize("ratio, text", [(0.623, "0.62"), (1.04, "1.0"), (9.96, "10"), (25, "25")])
+def test_ratios_are_short(ratio, text):
+    logs = {"median_log_ratio": np.log(ratio), "p_holm": 1.0}
+    tests = pd.DataFrame([SETTING | logs | {"metric": metric} for metric in SUMMARISED])
+    assert texts(gate_comparison.plot_every_k(tests).axes[0]) == [text]
+
+
+def basin(**counts):
+    table = {"basin": [name for name, n in counts.items() for _ in range(n)]}
+    return gate_comparison.basin_title(pd.DataFrame(table), RunSpec(k=20))
+
+
+def test_the_title_of_the_basins_fits_every_count():
+    assert basin(near=2, wrong=8).endswith(
+        "8 of 10 seeds of the linear gate are on one and the same wrong trajectory"
+    )
+    assert basin(near=2, wrong=1).endswith(
+        "1 of 3 seeds of the linear gate is on a wrong trajectory"
+    )
+    assert basin(near=2).endswith("no seed of the linear gate is on a wrong trajectory")
 
 
 def test_seeds_are_drawn_in_the_colour_of_their_basin():
@@ -135,8 +140,10 @@ def test_seeds_are_drawn_in_the_colour_of_their_basin():
         index=spec.reference.t[[0, 10]],
     )
     figure = gate_comparison.plot_basins(basins.assign_basins(frame), curves, spec)
-    left, right = figure.axes
+    above, below, left = figure.axes
     colours = {line.get_label(): to_hex(line.get_color()) for line in left.lines}
     assert colours == {"near": GREEN, "wrong": PURPLE, "reference": "#000000"}
-    assert [line.get_label() for line in right.lines] == ["exp", "linear"]
+    assert [line.get_ydata().tolist() for line in above.lines] == [[0.02], [0.02, 0.3]]
+    assert below.lines[1].get_ydata() == approx([0.06, 0.9])
+    assert "— 1 seed on a wrong trajectory" in texts(left)
     assert left.lines[-1].get_ydata()[0] == approx(0.2)

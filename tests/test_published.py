@@ -74,6 +74,19 @@ def test_tests_of_other_models_are_refused():
         )
 
 
+def test_the_view_has_ours_and_the_published_value_in_brackets():
+    beside = published.beside_published(paired.gate_tests(both_k(), published.TESTED_K))
+    view = published.published_view(beside)
+    row = view.loc[("λ = 50", "k = 60", "ReL2E")]
+    assert row["winner"] == "linear (linear)"
+    assert row["mean error, linear"].startswith("0.045 [")
+    assert row["mean error, linear"].endswith("(0.046)")
+    assert row["p after Holm"].endswith("(<1.0e-04)")
+    missing = view.loc[("λ = 0", "k = 60", "ReL2E")]
+    assert missing["winner"] == "… (linear)"
+    assert missing["mean error, exp"] == ""
+
+
 # What ./run_all.sh prints
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pinnlib.analysis.estimates import EFFECTS, MEANS, bootstrap_interval
-from pinnlib.analysis.samples import SETTING, TEST, Ks, pairs_at
+from pinnlib.analysis.samples import METRICS, SETTING, TEST, Ks, pairs_at
 from pinnlib.analysis.significance import (
     LEVEL,
     complete_pairs,
@@ -53,9 +53,14 @@ def _estimate_table(
     return pd.DataFrame(rows)
 
 
-def gate_tests(frame: pd.DataFrame, ks: Ks, partial: bool = False) -> pd.DataFrame:
+def gate_tests(
+    frame: pd.DataFrame,
+    ks: Ks,
+    partial: bool = False,
+    metrics: Sequence[str] = METRICS,
+) -> pd.DataFrame:
     """Per setting, k and metric: the test, Holm over the setting, bootstrap intervals of means."""
-    pairs = pairs_at(frame, ks)
+    pairs = pairs_at(frame, ks, metrics)
     tests = _test_table(pairs, partial)
     means = _estimate_table(pairs, MEANS, partial)
     intervals = means.drop(columns=[*MEANS, "n", "needed"])
@@ -66,18 +71,19 @@ def effect_sizes(
     frame: pd.DataFrame,
     ks: Ks,
     effects: Sequence[str] = tuple(EFFECTS),
+    metrics: Sequence[str] = METRICS,
 ) -> pd.DataFrame:
     """Per test: effect sizes with bootstrap 95% intervals; positive: exp is better."""
     unknown = set(effects) - set(EFFECTS)
     validate("effects", effects, not unknown, f"out of {', '.join(EFFECTS)}")
     statistics = {name: EFFECTS[name] for name in effects}
-    return _estimate_table(pairs_at(frame, ks), statistics)
+    return _estimate_table(pairs_at(frame, ks, metrics), statistics)
 
 
-def tests_at_every_k(frame: pd.DataFrame) -> pd.DataFrame:
+def tests_at_every_k(frame: pd.DataFrame, metrics: Sequence[str] = METRICS) -> pd.DataFrame:
     """`gate_tests` at every k with the median log-ratio; Holm over all k and metrics."""
-    tests = gate_tests(frame, ks=None)
-    sizes = effect_sizes(frame, ks=None, effects=["median_log_ratio"])
+    tests = gate_tests(frame, ks=None, metrics=metrics)
+    sizes = effect_sizes(frame, ks=None, effects=["median_log_ratio"], metrics=metrics)
     sizes = sizes.drop(columns=["n", "needed"])
     return tests.merge(sizes, on=TEST, validate="1:1")
 

@@ -87,9 +87,9 @@ def pair_runs(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     return wide
 
 
-def pairs_at(frame: pd.DataFrame, ks: Ks) -> pd.DataFrame:
-    """The pairs of both metrics at the stiffnesses `ks`."""
-    tables = [pair_runs(frame, metric) for metric in METRICS]
+def pairs_at(frame: pd.DataFrame, ks: Ks, metrics: Sequence[str] = METRICS) -> pd.DataFrame:
+    """The pairs of the metrics at the stiffnesses `ks`."""
+    tables = [pair_runs(frame, metric) for metric in metrics]
     pairs = pd.concat(tables, ignore_index=True)
     if ks is None:
         return pairs

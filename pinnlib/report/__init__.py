@@ -4,7 +4,8 @@
     reference_solutions  accuracy of the reference solutions, and the files that hold them
     motion_figures       figures of both
 02  coverage             which runs of a study are on record (03, 04 and 10 too), learning curves
-03  gate_statistics      tables and numbers of the paired statistics
+03  headline             the main finding: its figure, and the published tests in two sentences
+    gate_statistics      tables of the paired statistics, and what they say as sentences
     gate_comparison      figures of one gate against the other
     basins               which solution a seed converges to
     standing_still       the error of standing still beside every summary (04 and 06 too)

@@ -1,262 +1,232 @@
 """Figures of one gate against the other (notebook 03).
 
-Effect sizes, seed by seed, at every stiffness, under both losses, and the basins of a cell.
+The published tests seed by seed, every stiffness and model as a heatmap, the basins of a cell.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from pinnlib.analysis.significance import LEVEL
 from pinnlib.report.basins import BASINS
+from pinnlib.report.standing_still import ANGLE
 from pinnlib.spec import RunSpec
 from pinnlib.style.figures import (
     BROWN,
     GATE_COLOURS,
-    GATE_STYLES,
     GREEN,
     ONE,
     PURPLE,
     STIFFNESS,
-    add_legend,
-    add_note,
     bar_lengths,
-    filled,
-    log_axis,
     panels,
     plain_ticks,
-    wrap_notes,
 )
-from pinnlib.style.labels import METRIC_LABELS, METRIC_NAMES
+from pinnlib.style.labels import METRIC_NAMES
 
 MARKERS = {"exp": "o", "linear": "s"}
-EFFECTS = {  # labels of `plot_forest`
-    "median_log_ratio": "median ratio\nlinear / exp",
-    "rank_biserial": "rank-biserial\ncorrelation",
-    "hodges_lehmann": "Hodges–Lehmann difference\nlinear − exp [units of the metric]",
+ERROR_NAMES = METRIC_NAMES | {ANGLE: "angle $θ$"}
+ROWS = ("max_ae_u", "rel_l2_u", ANGLE)  # of the forest plot, from top to bottom
+SETTINGS = {  # rows of the heatmap: (model, loss, λ) → label
+    ("adaptive", "balanced", 50): "adaptive, balanced, $λ_{IC}$ = 50",
+    ("adaptive", "balanced", 0): "adaptive, balanced, $λ_{IC}$ = 0",
+    ("adaptive", "mse", 50): "adaptive, mean square, $λ_{IC}$ = 50",
+    ("adaptive", "mse", 0): "adaptive, mean square, $λ_{IC}$ = 0",
+    ("fixed", "balanced", 50): "fixed, balanced, $λ_{IC}$ = 50",
+    ("fixed", "balanced", 0): "fixed, balanced, $λ_{IC}$ = 0",
+    ("baseline", "balanced", 50): "plain network, balanced, $λ_{IC}$ = 50",
+    ("baseline", "balanced", 0): "plain network, balanced, $λ_{IC}$ = 0",
 }
-SETTINGS = [("balanced", "adaptive"), ("balanced", "fixed"), ("balanced", "baseline")]
-SETTINGS += [("mse", "adaptive")]
+HEATMAPS = {"rel_l2_u": "Error of the state (ReL2E)", ANGLE: "Error of the angle $θ$ alone"}
+DEEPEST = np.log(4)  # log-ratio of the deepest colour
+BASIN_COLOURS = dict(zip(BASINS, (GREEN, PURPLE, BROWN), strict=True))
+DARK = {"near": "#01724f", "wrong": "#9c4a8c", "lost": "#8a5a2b"}  # the same for text
+BASIN_WORDS = {
+    "near": ("near the reference", "near the reference"),
+    "wrong": ("on a wrong trajectory", "on one wrong trajectory"),
+    "lost": ("lost", "lost"),
+}
 
 
-def _penalty(lambda_ic):
-    return f"$\\lambda_{{IC}}$ = {lambda_ic:g}"
+def plot_forest(tests: pd.DataFrame, pairs: pd.DataFrame) -> Figure:
+    """Ratio of errors of every seed and the median with its interval, one line per test.
 
-
-def _test_names(tests):
-    return [
-        f"{_penalty(t.lambda_ic)}, k = {t.k:g}, {METRIC_NAMES[t.metric]}"
-        for t in tests.itertuples()
-    ]
-
-
-def _interval(table, name):
-    """An estimate (tests,) and the lengths (2, tests) of its bars; a log-ratio becomes a ratio."""
-    ends = table[[f"{name}_low", name, f"{name}_high"]].to_numpy()
-    if name == "median_log_ratio":
-        ends = np.exp(ends)
-    low, middle, high = ends.T
-    return middle, bar_lengths(low, middle, high)
-
-
-def plot_forest(effects: pd.DataFrame, tests: pd.DataFrame) -> Figure:
-    """Three effect sizes with paired bootstrap 95% intervals, one line per test.
-
-    Colour and marker are those of the gate that wins the median seed.
+    `tests` are `tests_of_both` of the published tests, `pairs` the same runs as `pair_table`; a
+    test that is not complete has its seeds and no median. The colour is that of the better gate.
     """
-    names = _test_names(effects)
-    rows = np.arange(len(names))
-    winners = tests["winner"].where(tests["winner"].isin(list(GATE_COLOURS)), "exp").to_numpy()
-    figure, axes = panels(1, 3, height=2.4, sharey=True)
-    for axis, (effect, title) in zip(axes[0], EFFECTS.items(), strict=True):
-        middle, bars = _interval(effects, effect)
-        for gate, colour in GATE_COLOURS.items():
-            won = winners == gate
-            axis.errorbar(
-                middle[won],
-                rows[won],
-                xerr=bars[:, won],
-                fmt=MARKERS[gate],
-                color=colour,
-                capsize=2,
-                label=f"{gate} gate wins the median seed",
-            )
-        axis.axvline(1 if effect == "median_log_ratio" else 0, **ONE)
-        axis.set_xlabel(title)
-    axes[0, 0].set_xscale("log")
-    plain_ticks(axes[0, 0].xaxis)
-    axes[0, 0].set_yticks(rows, names)
-    axes[0, 0].set_ylim(len(names) - 0.5, -0.5)
-    axes[0, 1].set_xlim(-1.15, 1.15)
-    add_legend(figure, axes[0, 0], 4, "right")
-    problems = [f"{name} ({note})" for name, note in zip(names, tests["note"], strict=True) if note]
-    note = f"n = {effects['n'].min()} pairs in every test"
-    if problems:
-        note = "Not shown or not to be trusted: " + "; ".join(problems)
-    lines = wrap_notes([f"Bars: paired bootstrap 95% intervals. {note}"])
-    add_note(figure, "\n".join(lines))
+    cells = sorted(set(zip(tests["lambda_ic"], tests["k"], strict=True)))
+    figure, ((axis,),) = panels(height=0.55 + 0.62 * len(cells))
+    labels = {}
+    place = 0.0
+    for lambda_ic, k in cells:
+        for metric in ROWS:
+            chosen = "lambda_ic == @lambda_ic and k == @k and metric == @metric"
+            _draw_test(axis, place, tests.query(chosen).iloc[0], pairs.query(chosen))
+            labels[place] = f"$λ_{{IC}}$ = {lambda_ic:g}, $k$ = {k:g}, {ERROR_NAMES[metric]}"
+            place += 1
+        place += 0.6
+    axis.axvline(1, **ONE)
+    axis.set(xscale="log", xlabel="ratio of errors, linear / exponential", ylim=(place - 1, -0.8))
+    plain_ticks(axis.xaxis)
+    axis.set_yticks(list(labels), labels.values())
+    axis.tick_params("y", length=0)
+    axis.grid(visible=False)
+    head = {"transform": axis.get_yaxis_transform(), "va": "bottom", "fontsize": 7}
+    axis.text(1.02, -0.8, "better gate (seeds)", **head)
+    axis.text(1.26, -0.8, "$p$ (Holm)", **head)
+    axis.text(0, -0.8, "← linear better", color=GATE_COLOURS["linear"], **head)
+    axis.text(0.98, -0.8, "exponential better →", color="#1f6f9f", ha="right", **head)
     return figure
 
 
-def plot_seed_by_seed(pairs: pd.DataFrame, seeds: int) -> Figure:
-    """Paired differences, one panel per test; linear within ±0.01, logarithmic beyond.
-
-    Dashes: median, dots: mean, both only where all pairs are complete.
-    """
-    figure, axes = panels(2, 4, height=3.9, sharex=True, sharey=True)
-    axes[0, 0].set_yscale("symlog", linthresh=0.01)
-    groups = pairs.groupby(["lambda_ic", "k", "metric"])
-    for axis, (_, group) in zip(axes.flat, groups, strict=False):  # panels may stay empty
-        known = group.dropna(subset="difference")
-        for gate, colour in GATE_COLOURS.items():
-            part = known[known["difference"].gt(0) == (gate == "exp")]
-            axis.vlines(part["seed"], 0, part["difference"], color=colour, linewidth=0.8)
-            axis.plot(
-                part["seed"],
-                part["difference"],
-                MARKERS[gate],
-                color=colour,
-                markersize=2.8,
-                label=f"{gate} better",
-            )
-        axis.axhline(0, color="0.3", linewidth=0.8)
-        if len(known) == len(group):
-            median, mean = known["difference"].median(), known["difference"].mean()
-            axis.axhline(median, color="black", linestyle="--", linewidth=0.9, label="median")
-            axis.axhline(mean, color="black", linestyle=":", linewidth=1.2, label="mean")
-        axis.set_title(f"{_test_names(group)[0]}\nn = {len(known)} of {len(group)}")
-    last = max(seeds, 2)
-    axes[0, 0].set(xlim=(-1, last), xticks=range(0, last, 5))
-    figure.supxlabel("seed", fontsize=7.5)
-    figure.supylabel("error(linear) − error(exp), units of the metric", fontsize=7.5)
-    add_legend(figure, axes[0, 0], 4, "right")
-    return figure
+def _draw_test(axis: Axes, place: float, test: pd.Series, pairs: pd.DataFrame) -> None:
+    """One line of the forest plot: seeds, median with interval, and the counts beside it."""
+    ratios = np.exp(pairs["log_ratio"].dropna())
+    for gate, colour in GATE_COLOURS.items():
+        part = ratios[ratios.gt(1) == (gate == "exp")]
+        heights = np.full(len(part), place)
+        axis.plot(part, heights, ".", color=colour, markersize=3.5, alpha=0.55)
+    look = {"transform": axis.get_yaxis_transform(), "va": "center", "fontsize": 7}
+    if test["winner"] not in GATE_COLOURS:
+        axis.text(1.02, place, test["note"] or test["winner"], **look)
+        return
+    names = ["median_log_ratio_low", "median_log_ratio", "median_log_ratio_high"]
+    low, middle, high = np.exp(test[names].astype(float))
+    axis.errorbar(
+        middle,
+        place,
+        xerr=bar_lengths([low], [middle], [high]),
+        fmt=MARKERS[test["winner"]],
+        color="0.1",
+        markerfacecolor=GATE_COLOURS[test["winner"]],
+        markersize=5,
+        capsize=2,
+    )
+    won = round(test["frac_win"] * test["n"])
+    axis.text(1.02, place, f"{test['winner']} ({won} of {test['n']})", **look)
+    axis.text(1.26, place, f"{test['p_holm']:.1e}", **look)
 
 
 def plot_every_k(tests: pd.DataFrame) -> Figure:
-    """Median ratio of `tests_at_every_k` against k: one row per λ, one column per loss and model.
+    """Median ratio linear/exp as heatmaps, a row per setting and a column per k.
 
-    Filled markers are significant; a cross at the bottom marks a k with missing runs.
+    `tests` are `tests_of_both`; above ReL2E, below the angle. Bold with a star: significant; dots:
+    runs are missing; blank: no such runs were asked for.
     """
-    figure, axes = panels(2, 4, height=3.9, sharex=True, sharey=True)
-    axes[0, 0].set(yscale="log", xlim=(0, 140), xticks=range(20, 140, 40))
-    for row, lambda_ic in zip(axes, (0, 50), strict=True):
-        for axis, (loss, model) in zip(row, SETTINGS, strict=True):
-            part = tests.query("lambda_ic == @lambda_ic and loss == @loss and model == @model")
-            max_ae, rel_l2 = (part[part["metric"] == name] for name in ("max_ae_u", "rel_l2_u"))
-            title = model if loss == "balanced" else f"{model} ({loss})"
-            axis.axhline(1, **ONE)
-            _plot_ratios(axis, max_ae, METRIC_NAMES["max_ae_u"], "o", "0.1", shift=-1.5)
-            _plot_ratios(axis, rel_l2, METRIC_NAMES["rel_l2_u"], "D", PURPLE, shift=1.5)
-            counts = _mark_incomplete(axis, rel_l2)
-            axis.set_title(f"{_penalty(lambda_ic)}, {title}\n{counts}")
-    plain_ticks(axes[0, 0].yaxis)
-    figure.supxlabel(STIFFNESS, fontsize=7.5)
-    figure.supylabel("median ratio of errors, linear / exp", fontsize=7.5)
-    add_legend(figure, axes[0, 0], 4, "center")
+    ks = sorted(set(tests["k"]))
+    figure, axes = panels(2, 1, height=4.3, sharex=True)
+    for axis, (metric, title) in zip(axes[:, 0], HEATMAPS.items(), strict=True):
+        colours = _draw_heatmap(axis, tests[tests["metric"] == metric], ks)
+        axis.set_title(title, loc="left", fontweight="bold")
+    axes[1, 0].set_xlabel(STIFFNESS)
+    bar = figure.colorbar(colours, ax=axes, extend="both", aspect=40, pad=0.015)
+    ticks = np.array([0.25, 0.5, 1, 2, 4])
+    bar.set_ticks(np.log(ticks), labels=["1/4", "1/2", "1", "2", "4"])
+    bar.set_label("ratio of errors, linear / exponential")
+    bar.outline.set_visible(False)
+    bar.ax.text(0.5, 1.05, "exp better", transform=bar.ax.transAxes, ha="center", fontsize=7)
+    bar.ax.text(0.5, -0.07, "linear better", transform=bar.ax.transAxes, ha="center", fontsize=7)
     return figure
 
 
-def _plot_ratios(axis, tests, name, symbol, hue, shift):
-    """Median ratios with their intervals; filled: significant, open: not."""
-    k = tests["k"].to_numpy() + shift
-    sure = (tests["p_holm"] < LEVEL).to_numpy()
-    middle, bars = _interval(tests, "median_log_ratio")
-    axis.errorbar(k, middle, yerr=bars, fmt="none", ecolor=hue, elinewidth=0.8, capsize=1.2)
-    look = {"color": hue, "markersize": 3}
-    axis.plot(k, middle, symbol, **look, mfc="white", label=f"{name}, not significant")
-    axis.plot(k[sure], middle[sure], symbol, **look, label=f"{name}, p (Holm) < {LEVEL}")
+def _draw_heatmap(axis: Axes, tests: pd.DataFrame, ks: Sequence[float]) -> QuadMesh:
+    """One heatmap with the ratio in each cell; returns its colours."""
+    values = np.full((len(SETTINGS), len(ks)), np.nan)
+    rows = list(SETTINGS)
+    for test in tests.itertuples():
+        row = rows.index((test.model, test.loss, test.lambda_ic))
+        column = ks.index(test.k)
+        values[row, column] = test.median_log_ratio
+        text, weight = "…", "normal"
+        if np.isfinite(test.median_log_ratio):
+            text = _short(np.exp(test.median_log_ratio))
+        if test.p_holm < LEVEL:
+            text, weight = f"{text}*", "bold"
+        axis.text(
+            column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, fontweight=weight
+        )
+    ends = [GATE_COLOURS["linear"], "white", GATE_COLOURS["exp"]]
+    colours = LinearSegmentedColormap.from_list("gates", ends)
+    mesh = axis.pcolormesh(values, cmap=colours, vmin=-DEEPEST, vmax=DEEPEST)
+    mesh.set(edgecolor="white", linewidth=1)
+    axis.set_yticks(np.arange(len(rows)) + 0.5, SETTINGS.values())
+    axis.set_xticks(np.arange(len(ks)) + 0.5, [f"{k:g}" for k in ks])
+    axis.set_ylim(len(rows), 0)
+    axis.tick_params(length=0)
+    axis.grid(visible=False)
+    axis.spines[:].set_visible(False)
+    return mesh
 
 
-def _mark_incomplete(axis, tests):
-    """Put a cross at each k whose runs are not complete; returns how many k are, and on n seeds."""
-    complete = tests["n"] == tests["needed"]
-    missing = tests["k"][~complete]
-    axis.plot(
-        missing,
-        np.full(len(missing), 0.04),
-        "x",
-        color="black",
-        markersize=3,
-        transform=axis.get_xaxis_transform(),
-    )
-    text = f"{complete.sum()} of {len(tests)} k"
-    if complete.any():
-        text += ", n = " + " or ".join(map(str, sorted(set(tests["n"][complete]))))
-    return text
-
-
-def plot_both_losses(tests: pd.DataFrame, means: pd.DataFrame) -> Figure:
-    """Ratio linear/exp (above) and median errors (below) under both losses; one column per λ.
-
-    `tests` are those of `tests_at_every_k`, `means` the cells of `summary_table`, of one metric.
-    """
-    figure, axes = panels(2, 2, height=3.9, sharex=True, sharey="row")
-    for (above, below), lambda_ic in zip(axes.T, (0, 50), strict=True):
-        for loss, colour, marker in (("balanced", "black", "o"), ("mse", PURPLE, "D")):
-            part = tests.query("lambda_ic == @lambda_ic and loss == @loss")
-            middle, bars = _interval(part, "median_log_ratio")
-            above.errorbar(
-                part["k"],
-                middle,
-                bars,
-                fmt=f"-{marker}",
-                color=colour,
-                capsize=1.5,
-                linewidth=0.8,
-                markersize=3,
-                label=loss,
-            )
-            for gate, (line, fill) in GATE_STYLES.items():
-                curve = means.query("lambda_ic == @lambda_ic and loss == @loss and gate == @gate")
-                below.plot(
-                    curve["k"],
-                    curve["median"],
-                    marker=marker,
-                    linestyle=line,
-                    color=colour,
-                    label=f"{loss}, {gate}",
-                    **filled(colour, fill),
-                )
-        above.axhline(1, **ONE)
-        above.set_title(_penalty(lambda_ic))
-        below.set_xlabel(STIFFNESS)
-    axes[0, 0].set_ylabel("ratio of errors, linear / exp")
-    axes[1, 0].set_ylabel(f"{METRIC_LABELS['rel_l2_u']}, median")
-    log_axis(axes[0, 0], np.exp(tests.filter(like="median_log_ratio").to_numpy().ravel()))
-    log_axis(axes[1, 0], means["median"].to_numpy())
-    for axis in axes[:, 1]:
-        axis.legend(ncols=2, columnspacing=1)
-    return figure
+def _short(ratio: float) -> str:
+    """Two or three digits: 0.62, 1.5, 12."""
+    if ratio < 1:
+        return f"{ratio:.2f}"
+    return f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:.0f}"
 
 
 def plot_basins(case: pd.DataFrame, curves: pd.DataFrame, spec: RunSpec) -> Figure:
     """Left: the angles in `curves` (one column per key) in the colour of their basin.
 
-    Right: error against residual, both gates.
+    Right: the errors of the state and of the angle against the residual, both gates.
     """
-    figure, ((left, right),) = panels(1, 2, height=2.4, width_ratios=(2, 1))
-    hues = dict(zip(BASINS, (GREEN, PURPLE, BROWN), strict=True))
-    basins = case.set_index("key")["basin"]
-    for key, angle in curves.items():
-        basin = basins[key]
-        left.plot(curves.index, angle, color=hues[basin], linewidth=0.6, label=basin)
-    reference = np.interp(curves.index, spec.reference.t, spec.reference.q[1])
-    left.plot(curves.index, reference, "--", color="black", linewidth=1, label="reference")
-    title = f"linear gate, $k={spec.k:g}$, $\\lambda_{{IC}}={spec.lambda_ic:g}$: every seed"
-    left.set(xlabel="time $t$ [s]", ylabel="angle $θ$ [rad]", ylim=(-0.65, 0.9), title=title)
-    add_legend(figure, left, 4, "left")
-    for gate, part in case.groupby("gate"):
-        right.plot(
-            part["residual_mean"],
-            part["rel_l2_u"],
-            MARKERS[gate],
-            color=GATE_COLOURS[gate],
-            label=gate,
-        )
-    right.set(xscale="log", yscale="log", ylabel=METRIC_LABELS["rel_l2_u"])
-    right.set_xlabel("mean residual [m/s², rad/s²]")
-    plain_ticks(right.xaxis)
-    plain_ticks(right.yaxis)
-    right.legend(loc="upper left")
+    figure, axes = panels(2, 2, height=3.4, width_ratios=(2, 1), sharex="col")
+    above, below = axes[:, 1]
+    for axis in axes[:, 0]:
+        axis.remove()
+    left = figure.add_subplot(above.get_gridspec()[:, 0])
+    linear = case[case["gate"] == "linear"]
+    figure.suptitle(basin_title(linear, spec), x=0.01, ha="left", fontsize=9, fontweight="bold")
+    _draw_angles(left, linear, curves, spec)
+    for axis, metric in ((above, "rel_l2_u"), (below, ANGLE)):
+        for gate, part in case.groupby("gate"):
+            look = {"color": GATE_COLOURS[gate], "markersize": 3.2, "alpha": 0.8}
+            axis.plot(part["residual_mean"], part[metric], MARKERS[gate], **look)
+        axis.set(xscale="log", yscale="log", ylabel=f"error ({ERROR_NAMES[metric]})")
+        plain_ticks(axis.xaxis)
+        plain_ticks(axis.yaxis)
+    above.set_title("errors and residual, a mark per seed", loc="left")
+    for height, gate in ((0.9, "exp"), (0.78, "linear")):
+        colour = {"exp": "#1f6f9f", "linear": GATE_COLOURS["linear"]}[gate]
+        above.text(0.04, height, f"{gate} gate", color=colour, transform=above.transAxes)
+    below.set_xlabel("mean residual [m/s², rad/s²]")
     return figure
+
+
+def basin_title(linear: pd.DataFrame, spec: RunSpec) -> str:
+    """The message of `plot_basins`, from the runs of the linear gate."""
+    wrong = int((linear["basin"] == "wrong").sum())
+    where = f"$k$ = {spec.k:g}"
+    if wrong == 0:
+        return f"At {where} no seed of the linear gate is on a wrong trajectory"
+    verb = "is" if wrong == 1 else "are"
+    what = "a wrong trajectory" if wrong == 1 else "one and the same wrong trajectory"
+    return f"At {where}, {wrong} of {len(linear)} seeds of the linear gate {verb} on {what}"
+
+
+def _draw_angles(axis: Axes, linear: pd.DataFrame, curves: pd.DataFrame, spec: RunSpec) -> None:
+    basins = linear.set_index("key")["basin"]
+    for key, angle in curves.items():
+        colour = BASIN_COLOURS[basins[key]]
+        axis.plot(curves.index, angle, color=colour, linewidth=0.7, label=basins[key])
+    reference = np.interp(curves.index, spec.reference.t, spec.reference.q[1])
+    axis.plot(curves.index, reference, "--", color="black", linewidth=1.2, label="reference")
+    axis.set(xlabel="time $t$ [s]", ylabel="angle $θ$ [rad]", ylim=(-0.65, 1.2))
+    counts = basins.value_counts()
+    texts = [("reference", "black")]
+    for basin, (one, several) in BASIN_WORDS.items():
+        n = counts.get(basin, 0)
+        if n:
+            text = f"{n} seed {one}" if n == 1 else f"{n} seeds {several}"
+            texts.append((text, DARK[basin]))
+    for number, (text, colour) in enumerate(texts):
+        height = 0.97 - 0.065 * number
+        mark = "– –" if text == "reference" else "—"
+        axis.text(0.02, height, f"{mark} {text}", color=colour, va="top", transform=axis.transAxes)
+    title = f"linear gate, $λ_{{IC}}$ = {spec.lambda_ic:g}: the angle of every seed"
+    axis.set_title(title, loc="left")

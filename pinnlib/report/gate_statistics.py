@@ -1,26 +1,28 @@
-"""Tables and numbers of the paired statistics (notebook 03), beside those of `basins`."""
+"""Tables of the paired statistics (notebook 03), and what they say as sentences.
+
+Mathematics in the sentences stands between dollars.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from pinnlib.analysis.estimates import EFFECTS
-from pinnlib.analysis.samples import METRICS, SETTING, STATUSES, pair_runs, summary_table
+from pinnlib.analysis.paired import count_crossovers, tests_at_every_k
+from pinnlib.analysis.samples import METRICS, SETTING, pair_runs, summary_table
 from pinnlib.analysis.significance import LEVEL
-from pinnlib.report.standing_still import SUMMARISED, add_still_errors
+from pinnlib.report.standing_still import ANGLE, SUMMARISED, add_still_errors
 
-FORMATS = {"mean_exp": "{:.3f}", "mean_linear": "{:.3f}", "frac_win": "{:.2f}"}
-P_VALUES = ["p_raw", "p_holm", "p_holm_published", "p_holm_worst", "p_one_sided"]
-FORMATS |= dict.fromkeys(P_VALUES, "{:.1e}")
+OF_ANGLE = ("max_ae_theta", ANGLE)  # beside METRICS, the errors of the whole state
+MODELS = {"adaptive": "adaptive model", "fixed": "fixed model", "baseline": "plain network"}
+TIMES = {0: "never", 1: "once", 2: "twice"}
+LOSSES = {"balanced": "balanced loss", "mse": "mean-square loss"}
 
 
-def format_columns(table: pd.DataFrame, formats: dict[str, str] = FORMATS) -> pd.DataFrame:
-    """A copy with the columns named in `formats` as text, empty where a number is NaN."""
-    table = table.copy()
-    for name, text in formats.items():
-        if name in table:
-            column = table[name].map(text.format, na_action="ignore")
-            table[name] = column.fillna("")
-    return table
+def tests_of_both(runs: pd.DataFrame) -> pd.DataFrame:
+    """`tests_at_every_k` of the errors of the state and of the angle; Holm within either."""
+    tables = [tests_at_every_k(runs, metrics) for metrics in (METRICS, OF_ANGLE)]
+    return pd.concat(tables, ignore_index=True)
 
 
 def mean_table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -29,91 +31,118 @@ def mean_table(runs: pd.DataFrame) -> pd.DataFrame:
     return add_still_errors(pd.concat(tables, ignore_index=True))
 
 
-def pair_table(runs: pd.DataFrame) -> pd.DataFrame:
-    """The paired differences of both metrics."""
-    tables = [pair_runs(runs, metric) for metric in METRICS]
+def pair_table(runs: pd.DataFrame, metrics: Sequence[str] = METRICS) -> pd.DataFrame:
+    """The paired differences of the metrics."""
+    tables = [pair_runs(runs, metric) for metric in metrics]
     return pd.concat(tables, ignore_index=True)
 
 
-def mean_overview(means: pd.DataFrame) -> pd.DataFrame:
-    """Cells of a `mean_table` as text: "mean ± half-width; median", or the runs there are."""
-    texts = []
-    for cell in means.itertuples():
-        text = f"{cell.ok} of {cell.needed} runs"
-        if cell.complete:
-            text = f"{cell.mean:.3g} ± {cell.half_width:.2g}; {cell.median:.3g}"
-        texts.append(text)
-    return means.assign(text=texts).pivot(
-        index=["loss", "lambda_ic", "model", "k"],
-        columns=["metric", "gate"],
-        values="text",
+def setting_table(tests: pd.DataFrame) -> pd.DataFrame:
+    """Per setting and metric: crossovers, sizes of the ratio over k, and the smallest p in reach.
+
+    `median_factor` and `largest_factor` are of the larger error over the smaller, whichever gate
+    has it. With n seeds no two-sided p is below 2^(1 − n), and Holm multiplies the smallest by the
+    number of tests, which are all k and both metrics of the setting.
+    """
+    by = [*SETTING, "metric"]
+    table = count_crossovers(tests)
+    sizes = tests.assign(factor=np.exp(tests["median_log_ratio"].abs()))
+    factors = sizes.groupby(by)["factor"]
+    table["median_factor"] = factors.median()
+    table["largest_factor"] = factors.max()
+    seeds = tests.groupby(by)["needed"].max()
+    in_family = 2 * table["k_needed"]
+    table["smallest_p_holm"] = (in_family * 2.0 ** (1 - seeds)).clip(upper=1)
+    return table.reset_index()
+
+
+def coverage_text(means: pd.DataFrame) -> str:
+    """Whether all cells of a `mean_table` have all their runs."""
+    cells = means[means["metric"] == METRICS[0]]
+    lacking = int((~cells["complete"]).sum())
+    if lacking == 0:
+        return f"All {len(cells)} cells (setting, $k$ and gate) are complete."
+    needed, ok = cells["needed"].sum(), cells["ok"].sum()
+    verb = "lacks" if lacking == 1 else "lack"
+    return f"{lacking} of {len(cells)} cells {verb} runs: {ok} of {needed} runs are ok."
+
+
+def effect_text(tests: pd.DataFrame) -> str:
+    """How large the gap is in the published tests; `tests` are their `tests_of_both`."""
+    factors = tests.assign(factor=np.exp(tests["median_log_ratio"].abs()))
+    state = factors[factors["metric"].isin(METRICS)]["factor"]
+    angle = factors[factors["metric"] == ANGLE]["factor"]
+    if factors["factor"].isna().any():
+        return "How large the gap is remains open: a test lacks runs."
+    return (
+        "In the median seed the error of the better gate is smaller by a factor of"
+        f" {state.min():.2f} to {state.max():.2f}"
+        f" (angle alone: {angle.min():.2f} to {angle.max():.2f})."
     )
 
 
-def incomplete_cells(means: pd.DataFrame) -> pd.DataFrame:
-    """Per setting and gate: the k of the incomplete cells, and how their runs ended."""
-    cells = means.query("not complete and metric == @METRICS[0]")
-    cells = cells.assign(k=cells["k"].map("{:g}".format))
-    rules = {"k": ", ".join, "needed": "sum"}
-    for status in STATUSES:
-        rules[status] = "sum"
-    return cells.groupby([*SETTING, "gate"]).agg(rules)
-
-
-def effect_overview(effects: pd.DataFrame) -> pd.DataFrame:
-    """Each effect size with its interval as text."""
-    view = effects[["lambda_ic", "k", "metric", "n"]].copy()
-    for name in EFFECTS:
-        low = effects[f"{name}_low"]
-        high = effects[f"{name}_high"]
-        text = "{:.3f} ({:.3f} to {:.3f})".format
-        view[name] = list(map(text, effects[name], low, high))
-    return view
-
-
-def difference_quartiles(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Per test: distribution of the paired differences, and seeds in which exp is better."""
-    better = pairs.assign(exp_better=pairs["difference"] > 0)
-    groups = better.groupby(["lambda_ic", "k", "metric"])
-    table = groups["difference"].describe().round(4)
-    table["count"] = table["count"].astype(int)
-    table["exp_better"] = groups["exp_better"].sum()
-    return table
-
-
-def winner_overview(every_k: pd.DataFrame) -> pd.DataFrame:
-    """The winner of each test, k in columns: a star if significant, "…" if not complete."""
-    stars = np.where(every_k["p_holm"] < LEVEL, "*", "")
-    winner = every_k["winner"].replace("", "…")
-    texts = every_k.assign(text=winner + stars)
-    wide = texts.pivot(
-        index=[*SETTING, "metric"],
-        columns="k",
-        values="text",
+def single_seed_text(sensitivity: pd.DataFrame) -> str:
+    """How much hangs on single seeds; `sensitivity` is `paired.leave_one_out`."""
+    changed = sensitivity["winner_changes"] + sensitivity["significance_changes"] > 0
+    if changed.isna().any():
+        return "How much hangs on single seeds remains open: a test lacks runs."
+    count = int(changed.sum())
+    verdicts = f"{count} of {len(changed)} verdicts"
+    if count == 0:
+        verdicts = f"none of the {len(changed)} verdicts"
+    fewest = sensitivity["seeds_to_lose"].min()
+    text = f"Leaving out a single seed changes {verdicts}"
+    if fewest == 0:
+        return f"{text}; a test has an uncorrected $p$ above {LEVEL} with all its seeds."
+    seeds = "1 seed" if fewest == 1 else f"{fewest} seeds"
+    return (
+        f"{text}. An adversary must remove at least {seeds} from a test before its uncorrected"
+        f" $p$ reaches {LEVEL} or its winner changes."
     )
-    return wide.rename(columns="{:g}".format).fillna("")
 
 
-def smallest_p(every_k: pd.DataFrame) -> pd.DataFrame:
-    """Per setting: tests, seeds, and the smallest p after Holm that they can reach."""
-    table = every_k.groupby(SETTING).agg(
-        tests=("k", "size"),
-        most_seeds=("needed", "max"),
+def crossover_text(settings: pd.DataFrame) -> str:
+    """How often the winner changes along k; `settings` is a `setting_table`."""
+    rows = settings.query("model == 'adaptive' and lambda_ic == 50 and metric == 'rel_l2_u'")
+    rows = rows[rows["k_decided"] == rows["k_needed"]]
+    if rows.empty:
+        return "How often the winner changes along $k$ remains open: runs are missing."
+    parts = []
+    for row in rows.itertuples():
+        times = TIMES.get(row.crossovers, f"{row.crossovers} times")
+        parts.append(f"{times} under the {LOSSES[row.loss]}")
+    changes = " and ".join(parts)
+    return f"Along $k$ the winner by ReL2E changes {changes} (adaptive model, $λ = 50$)."
+
+
+def sensitivity_text(settings: pd.DataFrame) -> str:
+    """How much each model depends on its gate, largest first; `settings` is a `setting_table`."""
+    rows = settings.query("loss == 'balanced' and lambda_ic == 50")
+    rows = rows[rows["k_decided"] == rows["k_needed"]]
+    factors = rows.pivot(index="model", columns="metric", values="median_factor")
+    factors = factors.reindex(columns=["rel_l2_u", ANGLE]).dropna()
+    if factors.empty:
+        return "How much a model depends on its gate remains open: runs are missing."
+    parts = []
+    for model, row in factors.sort_values("rel_l2_u", ascending=False).iterrows():
+        text = f"{row['rel_l2_u']:.1f} for the {MODELS[model]} (angle: {row[ANGLE]:.1f})"
+        parts.append(text)
+    return (
+        "With the balanced loss and $λ = 50$ the errors (ReL2E) under the two gates differ, in the"
+        f" median over $k$, by a factor of {', '.join(parts)}."
     )
-    single = 2.0 ** (1 - table["most_seeds"])
-    corrected = (table["tests"] * single).clip(upper=1)
-    table["smallest_p_holm"] = corrected.map("{:.2g}".format)
-    return table
 
 
-def gate_sensitivity(every_k: pd.DataFrame) -> pd.DataFrame:
-    """Per setting and metric: median and maximum over k of the size of the median log-ratio."""
-    sizes = every_k.assign(size=every_k["median_log_ratio"].abs())
-    groups = sizes.groupby([*SETTING, "metric"])["size"]
-    table = groups.agg(
-        k_needed="size",
-        k_there="count",
-        median="median",
-        max="max",
+def reach_text(settings: pd.DataFrame) -> str:
+    """The settings in which no test can be significant; `settings` is a `setting_table`."""
+    beyond = settings.query("smallest_p_holm >= @LEVEL and metric == 'rel_l2_u'")
+    if beyond.empty:
+        return ""
+    parts = []
+    for row in beyond.itertuples():
+        part = f"the {MODELS[row.model]} with the {LOSSES[row.loss]} and $λ = {row.lambda_ic:g}$"
+        parts.append(part)
+    return (
+        "No star is possible, with so few seeds and so many tests, for "
+        f"{'; '.join(parts)}: read the ratios there."
     )
-    return format_columns(table, {"median": "{:.3f}", "max": "{:.3f}"})

@@ -7,6 +7,7 @@ from pinnlib.analysis.samples import TEST
 from pinnlib.analysis.significance import LEVEL
 from pinnlib.paths import PUBLISHED
 from pinnlib.registry import validate
+from pinnlib.style.labels import METRIC_NAMES
 
 PAPER_GATES = ("exp", "linear")  # what is registered besides is no part of the original
 TESTED_K = (20, 60)  # the stiffnesses of the published tests
@@ -59,14 +60,31 @@ def agreement(beside: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(counts).astype(int)
 
 
-def agreement_sentence(loss: str, beside: pd.DataFrame) -> str:
-    """How many complete tests have the published winner and significance."""
-    known = beside[["same_winner", "same_significance"]].dropna()
-    same = known.all(axis=1).sum()
-    return (
-        f"With the loss of {loss}, {same} of {len(known)} complete tests "
-        "have the published winner and significance."
-    )
+def published_view(beside: pd.DataFrame) -> pd.DataFrame:
+    """Our tests beside the published ones as text, a row per test, published values in brackets.
+
+    Means have our bootstrap 95% interval; a test that is not complete has its note instead.
+    """
+    rows = {}
+    for test in beside.fillna({"winner": "", "note": "no runs"}).itertuples():
+        winner = f"{test.winner or '…'} ({test.winner_published})"
+        bound = "<" if test.p_holm_is_bound else ""
+        p = f"{test.p_holm:.1e} ({bound}{test.p_holm_published:.1e})"
+        row = {"winner": winner, "p after Holm": p}
+        for gate in PAPER_GATES:
+            mean, low, high, paper = _mean(test, gate)
+            row[f"mean error, {gate}"] = f"{mean:.3f} [{low:.3f}, {high:.3f}] ({paper:.3f})"
+        if pd.isna(test.p_holm):
+            row = {"winner": winner, "p after Holm": test.note}
+        cell = (f"λ = {test.lambda_ic:g}", f"k = {test.k:g}", METRIC_NAMES[test.metric])
+        rows[cell] = row
+    return pd.DataFrame.from_dict(rows, orient="index").fillna("")
+
+
+def _mean(test, gate):
+    """Our mean of a gate, the ends of its interval, and the published mean."""
+    names = (f"mean_{gate}{end}" for end in ("", "_low", "_high", "_published"))
+    return [getattr(test, name) for name in names]
 
 
 def comparison_text(beside: pd.DataFrame, as_written: pd.DataFrame, tiny: bool) -> str:
