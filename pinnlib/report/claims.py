@@ -170,14 +170,12 @@ def claims_answer(ledger: pd.DataFrame) -> str:
     if len(failed):
         reasons = [f"“{row.wording}” ({row.ours})" for row in failed.itertuples()]
         sentences.append(f"Not reproduced: {'; '.join(reasons)}.")
-    for verdict, words in (
-        ("partly", "Reproduced in part"),
-        ("undecided", "Undecided by its rule"),
-        ("not testable", "Not testable with the runs on record"),
-    ):
-        labels = claims.loc[claims["verdict"] == verdict, "label"]
-        if len(labels):
-            sentences.append(f"{words}: {'; '.join(labels)}.")
+    partial_ones = claims.loc[claims["verdict"] == "partly", "label"]
+    if len(partial_ones):
+        sentences.append(f"Reproduced in part: {'; '.join(partial_ones)}.")
+    left = claims.loc[claims["verdict"].isin(["undecided", "not testable"]), "label"]
+    if len(left):
+        sentences.append(f"Left open: {'; '.join(left)}.")
     return " ".join(sentences)
 
 

@@ -18,7 +18,7 @@ from pinnlib.spec import RunSpec
 
 VERDICTS = {  # word → the one thing that it means
     "reproduced": "the claim holds in full by its rule",
-    "partly": "some parts of the claim hold by its rule and others do not",
+    "partly": "some of what the rule asks for holds, but not all of it",
     "not reproduced": "the claim fails by its rule",
     "undecided": "every run is on record, and the rule decides neither way",
     "not testable": "a run that the rule needs is missing",
