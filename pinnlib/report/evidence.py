@@ -125,7 +125,9 @@ class Evidence:
     seeds: int = 20  # at most, per cell
     steps: int = 5000  # updates per run
     numbers: Mapping[str, Any] = field(default_factory=dict)  # of the other notebooks
-    contrasts: Mapping[str, pd.DataFrame] = field(default_factory=dict)  # as read_contrasts has them
+    contrasts: Mapping[str, pd.DataFrame] = field(
+        default_factory=dict
+    )  # as read_contrasts has them
 
     def specs(self, *studies: str) -> list[RunSpec]:
         return specs_of(*studies, seeds=self.seeds, steps=self.steps)

@@ -272,8 +272,8 @@ def function_class(_: Any) -> Finding:
         shares[gate] = np.quantile(left, 0.5, method="lower")
     texts = [f"{100 * share:.2g}% of a random {gate} ansatz" for gate, share in shares.items()]
     ours = (
-        f"the ratio of the gates lies between {ratio.min():.2f} and {ratio.max():.2f}; with 32 fixed"
-        f" frequencies {' and '.join(texts)} are out of reach of the other gate"
+        f"the ratio of the gates lies between {ratio.min():.2f} and {ratio.max():.2f}; with 32"
+        f" fixed frequencies {' and '.join(texts)} are out of reach of the other gate"
     )
     reason = (
         "it holds in the sense in which it was made, for a free output that may be any function,"

@@ -66,8 +66,9 @@ def _test_cells(test):
 def question_table(rules: Mapping[str, Mapping[str, str]]) -> str:
     """Questions and the rules that answer them, as their TOML files have them."""
     caption = (
-        "Our questions on the loss, other systems and L-BFGS, each with the rule that answers it; "
-        r"the rules were committed before the results. The answers are in Table~\ref{tab:questions}."
+        "Our questions on the loss, other systems and L-BFGS, each with the rule that answers it. "
+        "The rules were committed before the results; "
+        r"Table~\ref{tab:questions} has the answers."
     )
     columns = {"question": "Question", "rule": "Rule"}
     table = pd.DataFrame(list(rules.values()))[list(columns)].rename(columns=columns)
@@ -82,11 +83,14 @@ def claim_table(ledger: pd.DataFrame) -> str:
     """
     meanings = [f"\\emph{{{word}}}: {meaning}" for word, meaning in VERDICTS.items()]
     caption = (
-        "The claims of the original, its value, ours, and the verdict. The words of the last column "
-        f"mean: {'; '.join(meanings[:-1])}. The rules are in Table~\\ref{{tab:rules}}."
+        "The claims of the original, its value, ours, and the verdict. The words of the last "
+        f"column mean: {'; '.join(meanings[:-1])}. "
+        r"The rules are in Table~\ref{tab:rules}."
     )
-    table = _claims(of_the_original(ledger))[["Claim", "Published", "Ours", "Verdict"]]
-    tables = [longtable(table, [0.27, 0.18, 0.35, 0.11], caption, "tab:claims")]
+    table = _claims(of_the_original(ledger))
+    table["Ours"] += _reasons(table)
+    columns = ["Claim", "Published", "Ours", "Verdict"]
+    tables = [longtable(table[columns], [0.27, 0.18, 0.35, 0.11], caption, "tab:claims")]
     ours = _claims(of_ours(ledger))
     if len(ours):
         tables.append(_answer_table(ours))
@@ -99,10 +103,9 @@ def _answer_table(ours):
         r"behind them: median ratios of errors with bootstrap 95\% intervals and $p$ after Holm's "
         "correction. Where it was measured, the answer by the error of the angle alone is added."
     )
-    table = ours.rename(columns={"Claim": "Question", "answer": "Answer", "Ours": "Rests on"})
-    angle = ours["reason"].where(ours["reason"] == "", "; " + ours["reason"])
+    table = ours.rename(columns={"Claim": "Question", "answer": "Answer"})
     table["Answer"] = table["Answer"].mask(table["Answer"] == "", table["Verdict"])
-    table["Rests on"] = table["Rests on"] + angle.mask(ours["Verdict"] == "not testable", "")
+    table["Rests on"] = table["Ours"] + _reasons(table)
     columns = ["Question", "Answer", "Rests on"]
     return longtable(table[columns], [0.25, 0.15, 0.54], caption, "tab:questions")
 
@@ -123,15 +126,13 @@ def rule_table(ledger: pd.DataFrame) -> str:
 
 def differences(ledger: pd.DataFrame) -> str:
     """A list of what was not reproduced: claims that were tested, then those not testable."""
+    table = _claims(of_the_original(ledger))
+    table["Ours"] += _reasons(table)
     tested, untested = [], []
-    for row in _claims(of_the_original(ledger)).itertuples():
+    for row in table[table["Verdict"] != "reproduced"].itertuples():
         verdict = row.Verdict.replace("partly", "partly reproduced")
-        lead = rf"\item \emph{{{row.Claim}}}: \textbf{{{verdict}}}; {row.Ours}"
-        reason = f". {row.reason[:1].upper()}{row.reason[1:]}" if row.reason else ""
-        if verdict == "not testable":
-            untested.append(f"{lead}.")
-        elif verdict != "reproduced":
-            tested.append(f"{lead}{reason}.")
+        items = untested if verdict == "not testable" else tested
+        items.append(rf"\item \emph{{{row.Claim}}}: \textbf{{{verdict}}}; {row.Ours}.")
     if not tested + untested:
         return "Every claim was reproduced."
     return "\n".join([r"\begin{itemize}", *tested, *untested, r"\end{itemize}"])
@@ -142,6 +143,13 @@ def _claims(ledger):
     table = ledger.map(escape).rename(columns=CLAIM_HEADS)
     table["Ours"] = table["Ours"].mask(table["Ours"] == "", table["reason"])
     return table
+
+
+def _reasons(table):
+    """What follows our value: "; reason". Of a published test the intervals are left out."""
+    reasons = "; " + table["reason"]
+    shown = (table["reason"] != "") & (table["kind"] != "statistical")
+    return reasons.where(shown & (table["Verdict"] != "not testable"), "")
 
 
 def disagreement_table(disagreements: pd.DataFrame) -> str:
