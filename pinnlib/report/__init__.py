@@ -36,10 +36,12 @@
     system_figures       figures of these
     optimiser_answers    L-BFGS after Adam, and what each method costs
     optimiser_figures    figures of these
-10  claims               the checkable claims of the original (`claims.toml`)
+10  claims               the ledger: claims of the original and questions of ours (`claims.toml`)
     evidence             what the claims are checked against
     findings             statistical and qualitative claims, decided from the runs
     identities           exact claims, by computation in double precision
+    questions            our questions and the original's conclusions, from the tables of 06 to 09
+    claim_figures        the ledger at a glance
     disagreements        where the original's text and code differ (`disagreements.toml`)
     paper_tables         tables, lists and macros of the report as LaTeX
 

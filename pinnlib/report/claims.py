@@ -1,4 +1,7 @@
-"""Every checkable claim of the paper: texts in claims.toml, a function here for each rule."""
+"""The ledger: the checkable claims of the original, and our own questions beyond them.
+
+The texts are in claims.toml; CHECKS and ANSWERS have the function that applies each rule.
+"""
 
 import tomllib
 from collections.abc import Callable, Sequence
@@ -8,12 +11,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from pinnlib.report import findings, identities
+from pinnlib.report import findings, identities, loss_rules, questions, rate_rules, system_rules
 from pinnlib.report.evidence import VERDICTS, Evidence, Finding, NotTestableError
 from pinnlib.report.published import published
 
 TEXTS = Path(__file__).with_name("claims.toml")
-COLUMNS = ["id", "kind", "where", "wording", "rule", "published"]
+COLUMNS = ["id", "kind", "label", "where", "wording", "rule", "note", "published"]
+OURS = "ours"  # the kind of a question
+RULES = {module.WORDING.name: module.RULES for module in (loss_rules, rate_rules, system_rules)}
 CHECKS: dict[str, Callable[..., Finding]] = {
     "parameters": identities.parameter_counts,
     "frequencies": identities.frequencies,
@@ -34,32 +39,69 @@ CHECKS: dict[str, Callable[..., Finding]] = {
     "crossovers": findings.crossovers,
     "no-penalty": findings.same_without_penalty,
     "baseline": findings.baseline_sensitivity,
+    "loss-of-text": questions.loss_of_the_text,
+    "own-rate": questions.reversal_at_own_rates,
+    "design-choice": questions.gate_matters,
+    "other-systems": questions.reversal_in_other_systems,
+    "conditioning": questions.gate_acts_by_conditioning,
 }
+ANSWERS: dict[str, Callable[..., Finding]] = {
+    "one-rate": questions.single_rate,
+    "cause": questions.balancing_cause,
+    "control": questions.balancing_control,
+    "reverses-published": partial(questions.reversals_elsewhere, rate="published"),
+    "reverses-own": partial(questions.reversals_elsewhere, rate="own"),
+    "lbfgs-helps": questions.after_lbfgs,
+    "gap-closes": questions.gap_after_lbfgs,
+}
+for name in questions.RATE_ROWS:
+    ANSWERS[name.replace("_", "-")] = partial(questions.rate_question, name=name)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim; `check` takes the Evidence and returns a Finding, or raises NotTestableError."""
+    """An entry of the ledger; `check` takes the Evidence and returns a Finding, or raises
+    NotTestableError."""
 
     id: str
-    kind: str  # exact, semi-quantitative, statistical, qualitative
-    where: str  # in the paper
+    kind: str  # exact, semi-quantitative, statistical, qualitative, interpretation; or OURS
+    label: str  # in the figure
+    where: str  # in the original; of a question of ours, the file of its rule
     wording: str
     rule: str
     check: Callable[[Evidence], Finding]
+    note: str = ""  # what was changed after the result
     published: str = ""
-    quoted: Sequence[str] = ()  # "verdict", "ours": what the text of the report quotes
 
 
 def read_claims(path: Path = TEXTS) -> tuple[Claim, ...]:
-    """The claims of the file in its order; the statistical one stands for every published test."""
+    """The claims of the file in its order, one for every published test, and then the questions."""
+    texts = tomllib.loads(path.read_text(encoding="utf-8"))
     claims = []
-    for entry in tomllib.loads(path.read_text(encoding="utf-8"))["claim"]:
+    for entry in texts["claim"]:
         if entry["kind"] == "statistical":
             claims += [_test_claim(entry, test) for test in published().to_dict("records")]
         else:
             claims.append(Claim(**entry, check=CHECKS[entry["id"]]))
+    claims += [_question(entry) for entry in texts["question"]]
     return tuple(claims)
+
+
+def _question(entry):
+    """A question of ours, in the words of its rule file."""
+    words = RULES[entry["file"]][entry["name"]]
+    wording = words["question"]
+    if "case" in entry:
+        wording = f"{wording.rstrip('?')}, {entry['case']}?"
+    return Claim(
+        id=entry["id"],
+        kind=OURS,
+        label=entry["label"],
+        where=entry["file"],
+        wording=wording,
+        rule=words["rule"].strip(),
+        check=ANSWERS[entry["id"]],
+    )
 
 
 def _test_claim(entry, test):
@@ -83,15 +125,27 @@ def evaluate_claims(evidence: Evidence, claims: Sequence[Claim] = CLAIMS) -> pd.
             found = Finding("not testable", "", reason=str(why))
         texts = {name: getattr(claim, name) for name in COLUMNS}
         rows.append(texts | found._asdict())
-    return pd.DataFrame(rows)[[*COLUMNS, "ours", "interval", "verdict", "reason"]]
+    return pd.DataFrame(rows)[[*COLUMNS, "ours", "interval", "verdict", "answer", "reason"]]
+
+
+def of_the_original(ledger: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the ledger that are claims of the original."""
+    return ledger[ledger["kind"] != OURS]
+
+
+def of_ours(ledger: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the ledger that are questions of ours."""
+    return ledger[ledger["kind"] == OURS]
 
 
 def verdict_counts(ledger: pd.DataFrame) -> dict[str, int | str]:
-    """Claims by verdict, and how many of the exact, statistical and other ones are reproduced."""
+    """Claims of the original by verdict, and how many of each kind are reproduced."""
+    ledger = of_the_original(ledger)
     counts: dict[str, int | str] = {"claims_total": len(ledger)}
     for verdict in VERDICTS:
         name = verdict.replace(" ", "_")
         counts[f"claims_{name}"] = int((ledger["verdict"] == verdict).sum())
+    del counts["claims_answered"]  # the verdict of a question of ours
     kind = ledger["kind"].where(ledger["kind"].isin(["exact", "statistical"]), "other")
     reproduced = (ledger["verdict"] == "reproduced").groupby(kind)
     held, asked = reproduced.sum(), reproduced.size()
@@ -102,15 +156,35 @@ def verdict_counts(ledger: pd.DataFrame) -> dict[str, int | str]:
     return counts
 
 
-def claim_numbers(ledger: pd.DataFrame, claims: Sequence[Claim] = CLAIMS) -> dict[str, str]:
-    """claim_<id>_verdict and claim_<id>_ours (without a value: the reason) where quoted."""
+def claims_answer(ledger: pd.DataFrame) -> str:
+    """How many claims of the original hold, which do not, and why; mathematics between dollars."""
+    claims = of_the_original(ledger)
+    tests = claims[claims["kind"] == "statistical"]
+    held = int((claims["verdict"] == "reproduced").sum())
+    kept = int((tests["verdict"] == "reproduced").sum())
+    sentences = [
+        f"Of {len(claims)} checkable claims of the original, {held} are reproduced in full,"
+        f" among them {questions.how_many(kept, len(tests))} published tests."
+    ]
+    failed = claims[claims["verdict"] == "not reproduced"]
+    if len(failed):
+        reasons = [f"“{row.wording}” ({row.ours})" for row in failed.itertuples()]
+        sentences.append(f"Not reproduced: {'; '.join(reasons)}.")
+    partial_ones = claims.loc[claims["verdict"] == "partly", "label"]
+    if len(partial_ones):
+        sentences.append(f"Reproduced in part: {'; '.join(partial_ones)}.")
+    left = claims.loc[claims["verdict"].isin(["undecided", "not testable"]), "label"]
+    if len(left):
+        sentences.append(f"Left open: {'; '.join(left)}.")
+    return " ".join(sentences)
+
+
+def claim_numbers(ledger: pd.DataFrame) -> dict[str, str]:
+    """claim_<id>_verdict and claim_<id>_ours (without a value: the reason), except of tests."""
     numbers = {}
-    rows = ledger.set_index("id")
-    for claim in claims:
-        key, row = claim.id.replace("-", "_"), rows.loc[claim.id]
-        if "verdict" in claim.quoted:
-            verdict = row["verdict"].replace("partly", "partly reproduced")
-            numbers[f"claim_{key}_verdict"] = verdict
-        if "ours" in claim.quoted:
-            numbers[f"claim_{key}_ours"] = row["ours"] or row["reason"]
+    for row in ledger[ledger["kind"] != "statistical"].itertuples():
+        key = row.id.replace("-", "_")
+        verdict = row.answer or row.verdict.replace("partly", "partly reproduced")
+        numbers[f"claim_{key}_verdict"] = verdict
+        numbers[f"claim_{key}_ours"] = row.ours or row.reason
     return numbers

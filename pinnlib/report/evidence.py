@@ -16,7 +16,23 @@ from pinnlib.runs.record import Records
 from pinnlib.runs.table import runs_of, specs_of
 from pinnlib.spec import RunSpec
 
-VERDICTS = ("reproduced", "partly", "not reproduced", "undecided", "not testable")
+VERDICTS = {  # word → the one thing that it means
+    "reproduced": "the claim holds in full by its rule",
+    "partly": "some of what the rule asks for holds, but not all of it",
+    "not reproduced": "the claim fails by its rule",
+    "undecided": "every run is on record, and the rule decides neither way",
+    "not testable": "a run that the rule needs is missing",
+    "answered": "the rule of a question of ours gives an answer",
+}
+CONTRASTS = (  # the tables of notebooks 06 to 09 that are read: data/<name>.csv
+    "gate_second_order",
+    "rate_contrasts",
+    "rate_tuning",
+    "loss_contrasts",
+    "loss_control",
+    "system_verdicts",
+    "optimiser_contrasts",
+)
 STATISTICS = (  # the tables of notebook 03 that are read: data/statistics_<name>.csv
     "beside_published",
     "beside_published_as_written",
@@ -47,6 +63,7 @@ class Finding(NamedTuple):
     ours: str
     interval: str = ""
     reason: str = ""
+    answer: str = ""  # of a question of ours, in a few words
 
 
 def grade(holds: Iterable[bool], ours: str, **more: str) -> Finding:
@@ -86,6 +103,11 @@ def read_statistics(paths: Mapping[str, Path]) -> dict[str, pd.DataFrame]:
     return tables
 
 
+def read_contrasts(paths: Mapping[str, Path]) -> dict[str, pd.DataFrame]:
+    """The tables of notebooks 06 to 09, as far as these have been run."""
+    return {name: pd.read_csv(path) for name, path in paths.items() if path.exists()}
+
+
 def read_numbers(paths: Iterable[Path]) -> dict[str, Any]:
     """The numbers that notebooks wrote, all together."""
     numbers: dict[str, Any] = {}
@@ -103,6 +125,9 @@ class Evidence:
     seeds: int = 20  # at most, per cell
     steps: int = 5000  # updates per run
     numbers: Mapping[str, Any] = field(default_factory=dict)  # of the other notebooks
+    contrasts: Mapping[str, pd.DataFrame] = field(
+        default_factory=dict
+    )  # as read_contrasts has them
 
     def specs(self, *studies: str) -> list[RunSpec]:
         return specs_of(*studies, seeds=self.seeds, steps=self.steps)
@@ -114,6 +139,15 @@ class Evidence:
     def table(self) -> pd.DataFrame:
         """Our eight tests beside the published ones."""
         return self.statistics["beside_published"]
+
+    def contrast(self, name: str, **values: Any) -> pd.DataFrame:
+        """The rows of a table of `contrasts` with these values; NotTestableError without it."""
+        if name not in self.contrasts:
+            raise NotTestableError(f"data/{name}.csv is missing")
+        rows = self.contrasts[name]
+        for column, value in values.items():
+            rows = rows[rows[column] == value]
+        return rows.reset_index(drop=True)
 
     @property
     def effects(self) -> pd.DataFrame:
@@ -131,6 +165,7 @@ class Evidence:
         """Tests with the balanced loss at these k; NotTestableError if one is incomplete."""
         rows = self.statistics["every_k"].query(
             "k in @ks and lambda_ic in @lambda_ic and model == @model and loss == 'balanced'"
+            " and metric in @METRICS"
         )
         if rows.empty:
             raise NotTestableError(f"no test of {model} runs at these k")

@@ -1,5 +1,6 @@
 """The tables, lists and macros of the report as LaTeX."""
 
+import re
 from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
@@ -8,9 +9,10 @@ import pandas as pd
 
 from pinnlib.losses import LOSSES
 from pinnlib.models import MODELS
-from pinnlib.report.findings import NOT_QUOTED
+from pinnlib.report.claims import of_ours, of_the_original
+from pinnlib.report.evidence import VERDICTS
 from pinnlib.spec import RunSpec
-from pinnlib.style.latex import escape, longtable, macros, probability, tabular
+from pinnlib.style.latex import escape, longtable, macro_name, macros, probability, tabular
 from pinnlib.training import RESOLUTION
 
 LAMBDA = r"$\lambda_{\mathrm{IC}}$"
@@ -27,9 +29,16 @@ CLAIM_HEADS = {
 }
 
 
-def quoted_macros(numbers: Mapping[str, Any]) -> str:
-    """A macro for every number, except those that only a notebook reads."""
-    return macros({key: numbers[key] for key in numbers if key not in NOT_QUOTED})
+def quoted_numbers(numbers: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The numbers whose macro is in the LaTeX text, comments apart."""
+    text = re.sub(r"(?<!\\)%.*", "", text)
+    quoted = set(re.findall(r"\\([A-Z][A-Za-z]+)", text))
+    return {key: value for key, value in numbers.items() if macro_name(key) in quoted}
+
+
+def quoted_macros(numbers: Mapping[str, Any], text: str) -> str:
+    """A macro for every number that the LaTeX text quotes."""
+    return macros(quoted_numbers(numbers, text))
 
 
 def gate_table(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -56,7 +65,11 @@ def _test_cells(test):
 
 def question_table(rules: Mapping[str, Mapping[str, str]]) -> str:
     """Questions and the rules that answer them, as their TOML files have them."""
-    caption = "The rules of Section~\\ref{sec:why} on the loss, other systems and L-BFGS."
+    caption = (
+        "Our questions on the loss, other systems and L-BFGS, each with the rule that answers it. "
+        "The rules were committed before the results; "
+        r"Table~\ref{tab:questions} has the answers."
+    )
     columns = {"question": "Question", "rule": "Rule"}
     table = pd.DataFrame(list(rules.values()))[list(columns)].rename(columns=columns)
     texts = table.map(lambda text: escape(text.strip()))
@@ -64,35 +77,62 @@ def question_table(rules: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def claim_table(ledger: pd.DataFrame) -> str:
-    """Every claim and its verdict; without a value of ours the reason stands in its place."""
+    """Claims of the original with their verdicts, then our questions with their answers.
+
+    Without a value of ours the reason stands in its place.
+    """
+    meanings = [f"\\emph{{{word}}}: {meaning}" for word, meaning in VERDICTS.items()]
     caption = (
-        "Every claim and its verdict; for a claim that is not testable the third column says why. "
+        "The claims of the original, its value, ours, and the verdict. The words of the last "
+        f"column mean: {'; '.join(meanings[:-1])}. "
         r"The rules are in Table~\ref{tab:rules}."
     )
-    table = _claims(ledger)[["Claim", "Published", "Ours", "Verdict"]]
-    return longtable(table, [0.28, 0.19, 0.33, 0.11], caption, "tab:claims")
+    table = _claims(of_the_original(ledger))
+    table["Ours"] += _reasons(table)
+    columns = ["Claim", "Published", "Ours", "Verdict"]
+    tables = [longtable(table[columns], [0.27, 0.18, 0.35, 0.11], caption, "tab:claims")]
+    ours = _claims(of_ours(ledger))
+    if len(ours):
+        tables.append(_answer_table(ours))
+    return "\n\n".join(tables)
+
+
+def _answer_table(ours):
+    caption = (
+        "Our questions beyond the original, the answers that their rules give, and the contrasts "
+        r"behind them: median ratios of errors with bootstrap 95\% intervals and $p$ after Holm's "
+        "correction. Where it was measured, the answer by the error of the angle alone is added."
+    )
+    table = ours.rename(columns={"Claim": "Question", "answer": "Answer"})
+    table["Answer"] = table["Answer"].mask(table["Answer"] == "", table["Verdict"])
+    table["Rests on"] = table["Ours"] + _reasons(table)
+    columns = ["Question", "Answer", "Rests on"]
+    return longtable(table[columns], [0.25, 0.15, 0.54], caption, "tab:questions")
 
 
 def rule_table(ledger: pd.DataFrame) -> str:
     """Place and rule of each claim; the tests of the published table share a rule and a row."""
     caption = (
-        r"What decides each claim; Section~\ref{sec:claims} tells what was known "
-        "when the rules were written."
+        "The rule that decides each claim, with the changes that were made after its result; "
+        r"Section~\ref{sec:claims} says what was known when the rules were written."
     )
-    table = _claims(ledger)
-    table.loc[ledger["kind"] == "statistical", "Claim"] = "The rows of the table of tests"
+    table = _claims(of_the_original(ledger))
+    table.loc[table["kind"] == "statistical", "Claim"] = "The rows of the table of tests"
+    notes = r" \emph{Changed afterwards:} " + table["note"] + "."
+    table["Rule"] = table["Rule"] + "." + notes.where(table["note"] != "", "")
     table = table.drop_duplicates("Rule")[["Claim", "Where in the original", "Rule"]]
-    return longtable(table, [0.3, 0.16, 0.47], caption, "tab:rules")
+    return longtable(table, [0.3, 0.15, 0.48], caption, "tab:rules")
 
 
 def differences(ledger: pd.DataFrame) -> str:
     """A list of what was not reproduced: claims that were tested, then those not testable."""
+    table = _claims(of_the_original(ledger))
+    table["Ours"] += _reasons(table)
     tested, untested = [], []
-    for row in _claims(ledger).itertuples():
-        if row.Verdict == "not testable":
-            untested.append(rf"\item \textbf{{{row.Verdict}}}: {row.Claim} ({row.reason}).")
-        elif row.Verdict != "reproduced":
-            tested.append(rf"\item \textbf{{{row.Verdict}}}: {row.Claim}. Ours: {row.Ours}.")
+    for row in table[table["Verdict"] != "reproduced"].itertuples():
+        verdict = row.Verdict.replace("partly", "partly reproduced")
+        items = untested if verdict == "not testable" else tested
+        items.append(rf"\item \emph{{{row.Claim}}}: \textbf{{{verdict}}}; {row.Ours}.")
     if not tested + untested:
         return "Every claim was reproduced."
     return "\n".join([r"\begin{itemize}", *tested, *untested, r"\end{itemize}"])
@@ -103,6 +143,13 @@ def _claims(ledger):
     table = ledger.map(escape).rename(columns=CLAIM_HEADS)
     table["Ours"] = table["Ours"].mask(table["Ours"] == "", table["reason"])
     return table
+
+
+def _reasons(table):
+    """What follows our value: "; reason". Of a published test the intervals are left out."""
+    reasons = "; " + table["reason"]
+    shown = (table["reason"] != "") & (table["kind"] != "statistical")
+    return reasons.where(shown & (table["Verdict"] != "not testable"), "")
 
 
 def disagreement_table(disagreements: pd.DataFrame) -> str:
