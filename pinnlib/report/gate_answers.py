@@ -171,7 +171,7 @@ def alpha_clause(compared: Mapping[str, pd.DataFrame]) -> str:
         return "each gate $1-e^{-αt}$ is significantly worse than another at some $k$"
     gates = " and ".join(gate_formula(f"exp(alpha={alpha})") for alpha in answer.split(", "))
     verb = "are" if "," in answer else "is"
-    return f"of the gates $1-e^{{-αt}}$, {gates} {verb} never significantly worse than another"
+    return f"of the gates $1-e^{{-αt}}$, {gates} {verb} significantly worse than another at no $k$"
 
 
 def optimiser_sentence(tables: Contrasts, converged: str) -> str:
@@ -184,9 +184,10 @@ def optimiser_sentence(tables: Contrasts, converged: str) -> str:
         result = f"{NEWTON} does not narrow the median gap between the gates"
     else:
         result = f"The optimiser matters: {NEWTON} narrows the median gap between the gates"
+    link = "and" if converged.startswith("all") else "but"
     return (
-        f"{result} (a factor {after:.2f}, Adam {before:.2f});"
-        f" but with trained frequencies {converged}."
+        f"{result} (a factor {after:.2f}, Adam {before:.2f}),"
+        f" {link} with trained frequencies {converged}."
     )
 
 
@@ -201,7 +202,7 @@ def turning_sentence(tables: Contrasts) -> str:
     winners = "the exponential gate ahead at $k = 20$ and the linear one at $k = 60$"
     if only_adam_turns(tables):
         return f"Of the three optimisers only Adam has {winners} (adaptive trunk)."
-    return f"That Adam has {winners} and no other optimiser does, does not hold here."
+    return f"It does not hold here that of the three optimisers only Adam has {winners}."
 
 
 def choice_sentence(choice: pd.DataFrame) -> str:

@@ -41,6 +41,22 @@ def study_runs(specs: Mapping[str, Sequence[RunSpec]], records: Records) -> dict
     return runs | {"expanded": expanded[shared]}
 
 
+def distinct_runs(runs: Runs) -> pd.DataFrame:
+    """The runs of all studies, each once."""
+    return pd.concat(runs.values(), ignore_index=True).drop_duplicates("key")
+
+
+def run_numbers(runs: Runs, earlier: Sequence[RunSpec]) -> dict[str, int]:
+    """How many runs there are, how many of them are not among the `earlier` ones, and the seeds."""
+    keys = distinct_runs(runs)["key"]
+    new = ~keys.isin([spec.key for spec in earlier])
+    return {
+        "gate_runs": len(keys),
+        "gate_runs_new": new.sum(),
+        "gate_seeds": runs["gates"]["seed"].nunique(),
+    }
+
+
 def state_and_angle(
     runs: pd.DataFrame,
     pairs: Sequence[tuple],
