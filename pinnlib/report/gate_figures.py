@@ -27,12 +27,13 @@ from pinnlib.style.figures import (
 from pinnlib.style.labels import gate_formula
 
 ERRORS = {"rel_l2_u": "relative $L^2$ error", ANGLE: "relative $L^2$ error of $θ$"}
+TICKS = {"rel_l2_u": (0.02, 0.1, 0.5), ANGLE: (0.1, 0.5, 2, 10)}
 SMALL = 7  # points: the smallest print
 STILL = {"color": "0.45", "linewidth": 0.8, "linestyle": ":"}  # the error of standing still
-METHODS = {  # optimiser → colour, marker, shift along the axis of k
-    "Adam": ("0.15", "o", -0.16),
-    NEWTON: (GREEN, "^", 0.0),
-    "SGD": (PURPLE, "s", 0.16),
+METHODS = {  # optimiser → colour, marker, shift along the axis of k, place of its name
+    "Adam": ("0.15", "o", -0.16, "bottom"),
+    NEWTON: (GREEN, "^", 0.0, "top"),
+    "SGD": (PURPLE, "s", 0.16, "center"),
 }
 
 
@@ -61,7 +62,7 @@ def plot_ten_gates(runs: pd.DataFrame, gates: Sequence[str]) -> Figure:
                 axis.plot(error.median(), y, "o", color="black", markersize=2.5)
             axis.axvline(still_errors(k)[metric], **STILL)
             axis.set(xscale="log", xlabel=label)
-            plain_ticks(axis.xaxis)
+            axis.set_xticks(TICKS[metric], map(str, TICKS[metric]))
     for axis, k in zip(axes[0], ks, strict=True):
         axis.set_title(f"$k={k}$")
     axes[0, 0].set_ylim(len(gates) - 0.5, -0.5)
@@ -127,23 +128,25 @@ def _median_interval(values: pd.Series) -> tuple[float, float]:
 
 
 def plot_gap_by_optimiser(
-    tables: Mapping[str, pd.DataFrame], counts: pd.DataFrame, rounds: int
+    tables: Mapping[str, pd.DataFrame], seeds: pd.DataFrame, counts: pd.DataFrame, rounds: int
 ) -> Figure:
-    """The ratio linear/exp against k under each optimiser, with its interval: a column per trunk,
-    state above and angle below.
+    """The ratio linear/exp against k under each optimiser: a column per trunk, state above and
+    angle below; seeds as dots, the median with its interval.
 
-    `counts` is a table of `gate_optimisers.convergence`: hollow where a run did not converge.
+    `seeds` is a table of `gate_optimisers.seed_gaps`, `counts` one of `convergence`: hollow where a
+    run did not converge.
     """
     trunks = ("adaptive", "fixed")
-    figure, axes = panels(2, 2, height=4.2, sharex=True, sharey="row")
+    figure, axes = panels(2, 2, height=4.4, sharex=True, sharey="row")
     for row, prefix in zip(axes, ("", "angle_"), strict=True):
         for axis, trunk in zip(row, trunks, strict=True):
             axis.axhline(1, **ONE)
             for method, table in tables.items():
                 part = table[table["model"] == trunk]
+                dots = seeds[(seeds["method"] == method) & (seeds["model"] == trunk)]
                 if len(part):
-                    hollow = method == NEWTON and _unconverged(counts, trunk, rounds)
-                    _draw_gaps(axis, method, part, prefix, hollow)
+                    ended = counts.loc[(trunk, rounds)] if method == NEWTON else None
+                    _draw_gaps(axis, method, part, dots, prefix, ended)
         row[0].set_yscale("log")
         plain_ticks(row[0].yaxis)
         _name_winners(row[1])
@@ -155,23 +158,32 @@ def plot_gap_by_optimiser(
         axis.set_xlabel(STIFFNESS)
     add_note(
         figure,
-        "Median ratio over ten seeds with bootstrap 95% interval. Hollow: no or not every"
-        " Levenberg–Marquardt run converged.",
+        "Dots: seeds; marks: median with bootstrap 95% interval, hollow where Levenberg–Marquardt"
+        " did not converge.",
         fontsize=SMALL,
     )
     return figure
 
 
-def _unconverged(counts: pd.DataFrame, trunk: str, rounds: int) -> bool:
-    converged, runs = counts.loc[(trunk, rounds)]
-    return converged < runs
+def _draw_gaps(
+    axis: Axes,
+    method: str,
+    part: pd.DataFrame,
+    dots: pd.DataFrame,
+    prefix: str,
+    ended: pd.Series | None,
+) -> None:
+    """The ratios of one optimiser at evenly spaced k, with its name beside the last.
 
-
-def _draw_gaps(axis: Axes, method: str, part: pd.DataFrame, prefix: str, hollow: bool) -> None:
-    """The ratios of one optimiser at evenly spaced k, with its name beside the last."""
-    colour, marker, shift = METHODS[method]
+    `ended` says how many runs converged, if that is known.
+    """
+    colour, marker, shift, va = METHODS[method]
+    hollow = ended is not None and ended["converged"] < ended["of"]
     ratio = part[f"{prefix}ratio"]
     places = np.arange(len(part)) + shift
+    of_seeds = dots["k"].map(list(part["k"]).index) + shift
+    axis.plot(of_seeds, dots[f"{prefix}ratio"], "o", color=colour, markersize=1.6, alpha=0.35)
+    axis.plot(places, ratio, ":", color=colour, linewidth=0.7)
     axis.errorbar(
         places,
         ratio,
@@ -182,11 +194,13 @@ def _draw_gaps(axis: Axes, method: str, part: pd.DataFrame, prefix: str, hollow:
         markerfacecolor="white" if hollow else colour,
         elinewidth=1.1,
     )
-    axis.plot(places, ratio, ":", color=colour, linewidth=0.7)
     axis.set_xticks(range(len(part)), part["k"])
-    axis.set_xlim(-0.5, len(part) + 0.55)
+    axis.set_xlim(-0.5, len(part) + 0.7)
     name = method.replace("–", "–\n")
-    axis.text(places[-1] + 0.14, ratio.iloc[-1], name, color=colour, fontsize=SMALL, va="center")
+    if ended is not None:
+        name = f"{name}\n({ended['converged']} of {ended['of']}\nconverged)"
+    look = {"color": colour, "fontsize": SMALL, "va": va}
+    axis.text(places[-1] + 0.14, ratio.iloc[-1], name, **look)
 
 
 def _name_winners(axis: Axes) -> None:

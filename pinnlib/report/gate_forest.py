@@ -12,7 +12,7 @@ from pinnlib.style.figures import ONE, PURPLE, panels, plain_ticks
 from pinnlib.style.labels import gate_formula
 
 SMALL = 7  # points
-LINE = 0.132  # inches per row
+LINE = 0.13  # inches per row
 DARK = "0.12"
 
 
@@ -97,7 +97,9 @@ def plot_contrasts(table: pd.DataFrame) -> Figure:
     axis.set_yticks(list(ticks), list(ticks.values()), fontsize=SMALL)
     axis.tick_params(axis="y", length=0)
     axis.grid(visible=False)
-    axis.set_xlabel("ratio of errors, second / first (circles: state; diamonds: angle)")
+    axis.set_xlabel(
+        "ratio of errors (circle: state, filled if p < 0.05 after Holm; diamond: angle)"
+    )
     plain_ticks(axis.xaxis)
     return figure
 

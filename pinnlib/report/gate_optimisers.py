@@ -93,6 +93,19 @@ def optimiser_medians(methods: Runs) -> pd.DataFrame:
     return errors.rename(columns={"rel_l2_u": "state", ANGLE: "angle"})
 
 
+def seed_gaps(methods: Runs) -> pd.DataFrame:
+    """Per optimiser (`method`), model, k and seed: the ratio of errors linear/exp of the state and
+    of the angle (`angle_ratio`); NaN where a run is not ok."""
+    parts = [part.assign(method=method) for method, part in methods.items()]
+    runs = pd.concat(parts, ignore_index=True)
+    errors = runs[["rel_l2_u", ANGLE]].where(runs["status"] == "ok")
+    cells = [runs[name] for name in ("gate", "method", "model", "k", "seed")]
+    by_gate = errors.set_index(cells)
+    ratios = by_gate.loc["linear"] / by_gate.loc["exp"]
+    ratios.columns = ["ratio", "angle_ratio"]
+    return ratios.reset_index()
+
+
 def only_adam_turns(tables: Contrasts) -> bool:
     """Whether of all optimisers only Adam has exp ahead at k = 20 and linear at k = 60, with the
     adaptive trunk."""
