@@ -205,6 +205,6 @@ def _draw_gaps(
 
 def _name_winners(axis: Axes) -> None:
     """Words beside the line of equality: which gate is better above it, and which below."""
-    look = {"fontsize": SMALL, "color": "0.35", "ha": "right", "transform": axis.transAxes}
-    axis.text(0.99, 0.99, "↑ exponential better", va="top", **look)
-    axis.text(0.99, 0.02, "↓ linear better", va="bottom", **look)
+    look = {"fontsize": SMALL, "color": "0.35", "ha": "center", "transform": axis.transAxes}
+    axis.text(0.45, 0.97, "↑ exponential better", va="top", **look)
+    axis.text(0.45, 0.03, "↓ linear better", va="bottom", **look)
