@@ -108,10 +108,11 @@ def predictor_clause(numbers: Mapping[str, Any]) -> str:
     answer = numbers["kernel_predicts"]
     if answer == "open":
         return "whether the kernel predicts the winner is open, since runs are missing"
-    within = numbers["kernel_clear_within_k"]
+    clear, within = numbers["kernel_clear"], numbers["kernel_clear_within_k"]
+    link = "but only" if within < clear else "and"
     return (
-        f"of {numbers['kernel_asked']} kernel quantities {numbers['kernel_clear']} correlate with"
-        f" the winning gate across stiffnesses but {within or 'none'} within one, {PREDICTS[answer]}"
+        f"of {numbers['kernel_asked']} quantities and moments of the kernel {clear} correlate with"
+        f" the winning gate across stiffnesses {link} {within} within one, {PREDICTS[answer]}"
     )
 
 
