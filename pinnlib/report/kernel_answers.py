@@ -116,6 +116,26 @@ def predictor_clause(numbers: Mapping[str, Any]) -> str:
     )
 
 
+def pair_sentence(numbers: Mapping[str, Any]) -> str:
+    """Who wins the pairs, what k alone knows of it, and whether the angle agrees."""
+    return (
+        f"The exponential gate wins {numbers['kernel_exp_wins']} of {numbers['kernel_pairs']}"
+        f" pairs; $k$ alone is right in {numbers['kernel_by_k_alone']:.0%} of them and wrong in"
+        f" {numbers['kernel_minority']}; the error of the angle has the same winner in"
+        f" {numbers['kernel_angle_same_winner']}."
+    )
+
+
+def floor_details(numbers: Mapping[str, Any]) -> str:
+    """The extremes of floors and errors, and how often floors agree with the outcome."""
+    return (
+        f"Largest floor {numbers['floor_largest']:.4f}, smallest error reached"
+        f" {numbers['reached_smallest']:.4f}. The gate with the lower floor wins in"
+        f" {numbers['floor_agrees']} pairs; the best head has the smaller mean residual in"
+        f" {numbers['floor_preferred']} runs."
+    )
+
+
 def floor_sentence(floors: pd.DataFrame) -> str:
     """How much of the error is left with the best head for the learned frequencies."""
     share = (floors["floor_learned"] / floors["reached"]).median()

@@ -32,19 +32,6 @@ SMALL = 7  # points: the smallest print
 DOTS = {"marker": "o", "markersize": 2}
 
 
-def _name_curve(axis: Axes, curve: pd.Series, text: str, colour: str, **options: object) -> None:
-    """Words at the right end of a curve, in its colour."""
-    look = {"color": colour, "fontsize": SMALL, "va": "center"} | options
-    axis.annotate(
-        text,
-        (curve.index[-1], curve.iloc[-1]),
-        xytext=(4, 0),
-        textcoords="offset points",
-        annotation_clip=False,
-        **look,
-    )
-
-
 def plot_jacobian_in_time(profile: pd.DataFrame) -> Figure:
     """Norm of J_R(t), median over seeds: head and frequencies at the start, with their closed forms
     as dots, and all parameters at the end."""
@@ -93,7 +80,9 @@ def plot_kernel_in_training(spectra: pd.DataFrame, measured: pd.DataFrame) -> Fi
     eigenvalues.set(yscale="log", ylim=(ntk.SINGLE**2, 2), xlim=(0, 115))
     eigenvalues.set(xlabel="number of the eigenvalue", ylabel="eigenvalue of $K$ / largest")
     eigenvalues.set_title(f"spectrum, $k={spectra['k'].iloc[0]:g}$")
-    eigenvalues.text(5, 1e-12, "thin: at the start\nthick: at the end", fontsize=SMALL)
+    eigenvalues.text(5, 1e-8, "exponential gate", color=GATE_COLOURS["exp"])
+    eigenvalues.text(5, 1e-9, "linear gate", color=GATE_COLOURS["linear"])
+    eigenvalues.text(5, 1e-11, "thin: at the start\nthick: at the end", va="top")
     _plot_ranks(axes[0, 1], measured, "effective_rank")
     axes[0, 1].set(title="effective rank of $K$", ylabel="effective rank")
     _plot_ranks(axes[0, 2], measured, "balanced_effective_rank")
@@ -118,9 +107,7 @@ def _plot_ranks(axis: Axes, measured: pd.DataFrame, name: str) -> None:
         axis.plot(places, by_k.T.to_numpy(), **look, linewidth=0.5, alpha=0.5)
         middle = by_k.median().set_axis(places)
         axis.plot(middle, **look, **DOTS, linewidth=1.6, label=gate)
-        _name_curve(axis, middle, NAMES[gate], look["color"])
-    axis.set_xticks(places, [f"{update:,}" for update in updates])
-    axis.set_xlim(-0.2, len(updates) + 0.9)
+    axis.set_xticks(places, updates)
     axis.set_xlabel("update")
 
 
@@ -145,7 +132,8 @@ def plot_sizes_in_time(timed: pd.DataFrame) -> Figure:
                 axis.plot(curve, **DOTS, color=colour, label=f"{update:,} updates")
             axis.set_yscale("log")
         column[0].set_title(f"{NAMES[gate]}, $k={k:g}$", color=GATE_COLOURS[gate])
-        column[1].set_xlabel("time $t$ [s]")
+        column[1].set(xlabel="time $t$ [s]", xlim=(0, 10), xticks=[0, 2.5, 5, 7.5, 10])
+        column[1].set_xticklabels(["0", "", "5", "", "10"])
     axes[0, 0].set_ylabel("RMS residual\n[m/s², rad/s²]")
     axes[1, 0].set_ylabel("RMS error\n[m, rad]")
     handles, labels = axes[0, 0].get_legend_handles_labels()
@@ -179,7 +167,7 @@ def plot_predictors(found: pd.DataFrame, pairs: int) -> Figure:
                 **look,
             )
             sure = clear[rows.index].to_numpy()
-            axis.plot(middle[sure], heights[sure], "os"[place], color=colour)
+            axis.plot(middle[sure], heights[sure], "os"[place], color=colour, zorder=4)
         axis.axvline(0.5, **ONE)
         axis.set(xlabel="AUC for “the exponential gate wins”", xlim=(-0.03, 1.03))
         axis.set_ylim(len(names) - 0.5, -0.5)
@@ -206,10 +194,11 @@ def plot_floors(floors: pd.DataFrame) -> Figure:
         _draw_floors(axis, floors, suffix)
         axis.set(yscale="log", xlabel=STIFFNESS, ylabel=f"{title}, median")
         axis.set_xlim(right=floors["k"].max() * 1.36)
+        axis.set_xticks(sorted(set(floors["k"]))[1::2])
     add_note(
         figure,
-        "Blue: exponential gate; red, dashed: linear gate. Best head: least squares fit of the"
-        " reference.",
+        "Blue: exponential gate; red, dashed: linear gate. Best head: least-squares fit of the"
+        " reference with the frequencies\nat the start, or with the learned ones.",
         fontsize=SMALL,
     )
     return figure
@@ -219,10 +208,9 @@ def _draw_floors(axis: Axes, floors: pd.DataFrame, suffix: str) -> None:
     """The three curves of either gate; the names stand beside those of the exponential gate."""
     curves = {
         "reached": ("o", "trained"),
-        "floor_start": ("v", "best head,\nfirst\nfrequencies"),
-        "floor_learned": ("^", "best head,\nlearned\nfrequencies"),
+        "floor_start": ("v", "best head,\nat the start"),
+        "floor_learned": ("^", "best head,\nlearned"),
     }
-    places = {"reached": "center", "floor_start": "bottom", "floor_learned": "top"}
     columns = [f"{name}{suffix}" for name in curves]
     medians = floors.groupby(["gate", "k"])[columns].median()
     for gate, (line, part) in GATE_STYLES.items():
@@ -232,4 +220,5 @@ def _draw_floors(axis: Axes, floors: pd.DataFrame, suffix: str) -> None:
             look = filled(colour, part) | {"color": colour, "linestyle": line, "marker": marker}
             axis.plot(curve, **look, label=f"{gate}: {name}")
             if gate == "exp":
-                _name_curve(axis, curve, text, "0.2", va=places[name])
+                place = (curve.index[-1] * 1.04, curve.iloc[-1])
+                axis.annotate(text, place, fontsize=SMALL, va="center", color="0.2")
