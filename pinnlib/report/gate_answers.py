@@ -255,6 +255,20 @@ def contrast_numbers(compared: Mapping[str, pd.DataFrame], runs: Runs) -> dict[s
     return numbers
 
 
+def loss_overview(favourites: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Per k: the preferred gate under either loss, and each against the other under its own."""
+    ratios = []
+    for k in favourites.index:
+        ratios.append(", ".join(ratio_texts(table[table["k"] == k])))
+    return favourites.assign(each_over_the_other=ratios).rename_axis("k")
+
+
+def gate_rules_text() -> str:
+    """Questions and rules as Markdown."""
+    rules = gate_rules.RULES.values()
+    return "\n".join(f"- **{rule['question']}** {rule['rule'].strip()}" for rule in rules)
+
+
 def answer_table(answers: Answers) -> pd.DataFrame:
     """Question, Answer, Rests on and Rule of every answer."""
     rows = []
