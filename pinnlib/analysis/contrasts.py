@@ -136,7 +136,7 @@ def each_under_its_own(under: Mapping[str, pd.DataFrame], best: pd.DataFrame) ->
     return table
 
 
-def regrets(runs: pd.DataFrame) -> pd.DataFrame:
+def regrets(runs: pd.DataFrame, metric: str = "rel_l2_u") -> pd.DataFrame:
     """Per gate: `regret_<k>`, the median error over that of the best gate at this k; best first.
 
     `regret_worst` is the largest over k, with its bootstrap 95% interval `low` to `high` over whole
@@ -145,7 +145,7 @@ def regrets(runs: pd.DataFrame) -> pd.DataFrame:
     ks = sorted(set(runs["k"]))
     gates = pd.Index(sorted(set(runs["gate"])), name="gate")
     cells = pd.MultiIndex.from_product([ks, gates])
-    wide = _with_error(runs, "rel_l2_u").pivot(
+    wide = _with_error(runs, metric).pivot(
         index="seed",
         columns=["k", "gate"],
         values="error",

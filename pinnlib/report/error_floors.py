@@ -1,4 +1,4 @@
-"""The errors that the ansatz could represent (notebooks 05 and 06): the floor of every run.
+"""The errors that the ansatz could represent (notebook 05): the floor of every run.
 
 It is the error with the head that fits the reference best, at the frequencies of the run.
 """
@@ -12,6 +12,7 @@ import torch
 from pinnlib.analysis import ntk
 from pinnlib.ansatz import to_latent
 from pinnlib.report.kernel_measurements import Specs, stages_on_record
+from pinnlib.report.standing_still import ANGLE
 from pinnlib.runs.record import Records
 from pinnlib.spec import RunSpec
 from pinnlib.training import evaluate, initial_parameters
@@ -53,7 +54,8 @@ def best_head(spec: RunSpec, parameters: np.ndarray) -> np.ndarray:
 def floors(specs: Specs, records: Records) -> pd.DataFrame:
     """One row per run: its error and residual, and those of the best head.
 
-    `floor_start` has the frequencies at the start, the columns `…_learned` have those at the end.
+    `floor_start` has the frequencies at the start, the columns `…_learned` have those at the end;
+    the columns `…_theta` are errors of the angle, the others of the state.
     """
     rows = []
     at_start = {}  # all seeds of a problem start with the same frequencies
@@ -62,13 +64,13 @@ def floors(specs: Specs, records: Records) -> pd.DataFrame:
         problem = dataclasses.replace(spec, seed=0)
         if problem not in at_start:
             initial = initial_parameters(spec).numpy()
-            found = evaluate(spec, best_head(spec, initial))
-            at_start[problem] = found["rel_l2_u"]
+            at_start[problem] = evaluate(spec, best_head(spec, initial))
         reached = records[spec.key]["metrics"]
         best = evaluate(spec, best_head(spec, parameters))
-        row["reached"] = reached["rel_l2_u"]
-        row["floor_start"] = at_start[problem]
-        row["floor_learned"] = best["rel_l2_u"]
+        stages = {"reached": reached, "floor_start": at_start[problem], "floor_learned": best}
+        for name, errors in stages.items():
+            row[name] = errors["rel_l2_u"]
+            row[f"{name}_theta"] = errors[ANGLE]
         row["residual_reached"] = reached["residual_mean"]
         row["residual_learned"] = best["residual_mean"]
         rows.append(row)
@@ -78,6 +80,7 @@ def floors(specs: Specs, records: Records) -> pd.DataFrame:
 def floor_numbers(floors: pd.DataFrame) -> dict[str, float | str]:
     """The numbers that the paper quotes of a table of `floors`."""
     share = floors["floor_learned"] / floors["reached"]
+    share_theta = floors["floor_learned_theta"] / floors["reached_theta"]
     both = floors[["floor_start", "floor_learned"]]
     by_gate = floors.set_index(["gate", "k", "seed"])[["reached", "floor_learned"]]
     exp, linear = by_gate.loc["exp"].align(by_gate.loc["linear"])
@@ -86,6 +89,7 @@ def floor_numbers(floors: pd.DataFrame) -> dict[str, float | str]:
     preferred = floors["residual_learned"] < floors["residual_reached"]
     return {
         "floor_over_reached": f"{100 * share.median():.1f}%",
+        "floor_over_reached_theta": f"{100 * share_theta.median():.1f}%",
         "floor_largest": both.max().max(),
         "reached_smallest": floors["reached"].min(),
         "floor_agrees": f"{agrees.sum()} of {len(agrees)}",

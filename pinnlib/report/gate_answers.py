@@ -1,4 +1,5 @@
-"""Answers of notebook 06: their evidence in words, and its tables for LaTeX.
+"""Answers of notebook 06: their evidence in words, the sentences of its summary, and its tables
+for LaTeX.
 
 Mathematics in the texts stands between dollars.
 """
@@ -8,14 +9,22 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from pinnlib.analysis.contrasts import contrasts, family, lost, ratio_texts, smallest
-from pinnlib.report import gate_rules
-from pinnlib.report.published import PAPER_GATES
+from pinnlib.analysis.contrasts import lost, preferred, ratio_texts, smallest
+from pinnlib.report import gate_contrasts, gate_rules
+from pinnlib.report.gate_contrasts import Runs
+from pinnlib.report.gate_optimisers import NEWTON, Contrasts, by_optimiser, only_adam_turns
+from pinnlib.runs.studies import FOUR_K
 from pinnlib.style import latex
 from pinnlib.style.labels import gate_formula
 
 Answers = Mapping[str, tuple[str, str]]  # rule → (answer, evidence)
-Contrasts = Mapping[str, pd.DataFrame]  # optimiser → linear against exp per model and k
+FACTOR_CLAUSES = {  # answer of the rule → the beginning of a sentence
+    "both": "Amplitude matters about as much as shape",
+    "amplitude": "Amplitude matters more than shape",
+    "shape": "Shape matters more than amplitude",
+    "undecided": "Whether amplitude or shape matters more is undecided",
+}
+MISSING = "open, since runs are missing"
 
 
 def _range(values: pd.Series) -> str:
@@ -79,42 +88,185 @@ def trajectory_evidence(table: pd.DataFrame) -> str:
     )
 
 
-def gap_evidence(tables: Contrasts) -> str:
-    """The gap between the gates under every optimiser, and where it is not narrowed."""
+def gap_evidence(tables: Contrasts, converged: str) -> str:
+    """The gap between the gates under every optimiser, where it is not narrowed, and how many runs
+    of Levenberg–Marquardt with trained frequencies `converged`, in words."""
     gaps = {method: np.exp(gate_rules.gap(table)) for method, table in tables.items()}
     factors = ", ".join(f"{gap:.2f} ({method})" for method, gap in gaps.items())
-    rows = gate_rules.gaps_not_narrowed(tables["Levenberg–Marquardt"], tables["Adam"])
+    rows = gate_rules.gaps_not_narrowed(tables[NEWTON], tables["Adam"])
     kept = " and ".join(f"{row.model} at $k = {row.k}$" for row in rows.itertuples())
     return (
         f"ten seeds, median gap between the gates over trunks and $k$: a factor {factors};"
-        " SGD: adaptive trunk only;"
-        f" Levenberg–Marquardt does not narrow it for {kept or 'none'}"
+        f" SGD: adaptive trunk only; {NEWTON}: with trained frequencies {converged};"
+        f" it does not narrow the gap for {kept or 'none'}"
     )
 
 
-def optimiser_contrasts(runs: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Optimiser → contrasts of the published gates per model and k; all are one family."""
-    tables = [contrasts(part, [PAPER_GATES], by=("model", "k")) for part in runs.values()]
-    return dict(zip(runs, family(*tables), strict=True))
+def both_factors(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The contrasts of amplitude and of shape."""
+    parts = [compared["amplitude: original, changed"], compared["shape: straight, saturating"]]
+    return pd.concat(parts, ignore_index=True)
 
 
-def optimiser_ratios(tables: Contrasts) -> pd.DataFrame:
-    """A row per optimiser and model, a column per k: the ratios with their intervals, as text."""
-    texts = [
-        table.assign(method=method, ratio=ratio_texts(table)) for method, table in tables.items()
-    ]
-    wide = pd.concat(texts).pivot(index=["method", "model"], columns="k", values="ratio")
-    return wide.rename_axis(columns=None).reset_index().fillna("")
+def contrasts_by_alpha(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The contrasts of α, with α as text in place of the gates."""
+    names = {gate: f"{alpha:g}" for gate, alpha in gate_contrasts.alphas().items()}
+    return compared["alpha"].replace(names)
 
 
-def longer_ratios(ratios: pd.DataFrame, seeds: int) -> pd.DataFrame:
-    """Ratios by k and number of rounds (columns), as further rows of `optimiser_ratios`."""
-    rows = ratios.map("{:.2f}".format).T.rename_axis(columns=None)
-    methods = [f"L–M, {seeds} seeds, {rounds} rounds" for rounds in rows.index]
-    rows = rows.reset_index(drop=True)
-    rows.insert(0, "method", methods)
-    rows.insert(1, "model", "adaptive")
-    return rows
+def gate_study_answers(
+    compared: Mapping[str, pd.DataFrame], runs: Runs, converged: str
+) -> dict[str, tuple[str, str]]:
+    """Rule → (answer, evidence), from `gate_contrasts.compare`; `converged` as in
+    `gap_evidence`."""
+    factors = both_factors(compared)
+    by_alpha = contrasts_by_alpha(compared)
+    under = gate_contrasts.losses_compared(runs)
+    complete = all((part["status"] == "ok").all() for part in under.values())
+    changed = gate_rules.changes(compared["loss"], FOUR_K) if complete else "open"
+    budget = compared["exp, linear: updates"]
+    hard, hard_gates = compared["hard, penalty"], compared["exp, linear: hard velocity"]
+    own = compared["own, reference trajectory"]
+    methods = by_optimiser(compared)
+    found = {
+        "amplitude_or_shape": gate_rules.amplitude_or_shape(factors),
+        "never_beaten": gate_rules.never_beaten(by_alpha),
+        "changes": changed,
+        "budget_decides": gate_rules.budget_decides(budget),
+        "helps": gate_rules.helps(hard),
+        "elsewhere": gate_rules.elsewhere(own),
+        "conditioning": gate_rules.conditioning(methods[NEWTON], methods["Adam"]),
+    }
+    evidence = {
+        "amplitude_or_shape": factor_evidence(factors),
+        "never_beaten": alpha_evidence(by_alpha, gate_contrasts.alpha_medians(runs["gates"])),
+        "changes": loss_evidence(preferred(under), changed),
+        "budget_decides": budget_evidence(budget),
+        "helps": velocity_evidence(hard, hard_gates),
+        "elsewhere": trajectory_evidence(own),
+        "conditioning": gap_evidence(methods, converged),
+    }
+    return {rule: (answer, evidence[rule]) for rule, answer in found.items()}
+
+
+def factor_clause(compared: Mapping[str, pd.DataFrame]) -> str:
+    """Whether amplitude or shape matters more, with the sizes of both."""
+    factors = both_factors(compared)
+    answer = gate_rules.amplitude_or_shape(factors)
+    if answer == "open":
+        return f"Whether amplitude or shape matters more is {MISSING}"
+    sizes = np.exp(gate_rules.factor_sizes(factors)["size"])
+    return (
+        f"{FACTOR_CLAUSES[answer]}: a tenfold amplitude changes the error by a median factor"
+        f" {sizes['amplitude']:.2f}, another shape by {sizes['shape']:.2f}"
+    )
+
+
+def alpha_clause(compared: Mapping[str, pd.DataFrame]) -> str:
+    """Which gates of the exponential family never lose significantly."""
+    answer = gate_rules.never_beaten(contrasts_by_alpha(compared))
+    if answer == "open":
+        return f"which gate $1-e^{{-αt}}$ is never beaten is {MISSING}"
+    if answer == "none":
+        return "each gate $1-e^{-αt}$ is significantly worse than another at some $k$"
+    gates = " and ".join(gate_formula(f"exp(alpha={alpha})") for alpha in answer.split(", "))
+    verb = "are" if "," in answer else "is"
+    return f"of the gates $1-e^{{-αt}}$, {gates} {verb} significantly worse than another at no $k$"
+
+
+def optimiser_sentence(tables: Contrasts, converged: str) -> str:
+    """How much of Adam's gap Levenberg–Marquardt leaves; `converged` as in `gap_evidence`."""
+    answer = gate_rules.conditioning(tables[NEWTON], tables["Adam"])
+    if answer == "open":
+        return f"Whether another optimiser closes the gap between the gates is {MISSING}."
+    before, after = (np.exp(gate_rules.gap(tables[method])) for method in ("Adam", NEWTON))
+    if answer == "not conditioning":
+        result = f"{NEWTON} does not narrow the median gap between the gates"
+    else:
+        result = f"The optimiser matters: {NEWTON} narrows the median gap between the gates"
+    link = "and" if converged.startswith("all") else "but"
+    return (
+        f"{result} (a factor {after:.2f}, Adam {before:.2f}),"
+        f" {link} with trained frequencies {converged}."
+    )
+
+
+def gate_answer(compared: Mapping[str, pd.DataFrame], converged: str) -> str:
+    """The answer of notebook 06 in two sentences; `converged` as in `gap_evidence`."""
+    optimisers = optimiser_sentence(by_optimiser(compared), converged)
+    return f"{factor_clause(compared)}; {alpha_clause(compared)}. {optimisers}"
+
+
+def turning_sentence(tables: Contrasts) -> str:
+    """Whether Adam alone has the published winners."""
+    winners = "the exponential gate ahead at $k = 20$ and the linear one at $k = 60$"
+    if only_adam_turns(tables):
+        return f"Of the three optimisers only Adam has {winners} (adaptive trunk)."
+    return f"It does not hold here that of the three optimisers only Adam has {winners}."
+
+
+def choice_sentence(choice: pd.DataFrame) -> str:
+    """The gate with the best worst case, by state and angle."""
+    best = choice.index[0]
+    by_angle = choice["angle_worst"].idxmin()
+    same = "The same gate" if by_angle == best else gate_formula(by_angle)
+    return (
+        f"The best worst case of the ten gates has {gate_formula(best)}: its median error is at"
+        f" most {choice.loc[best, 'regret_worst']:.2f} times that of the best gate at the same"
+        f" $k$. {same} has the best worst case by the error of the angle"
+        f" ({choice.loc[by_angle, 'angle_worst']:.2f})."
+    )
+
+
+def choice_numbers(choice: pd.DataFrame) -> dict[str, float | str]:
+    """The numbers that the paper quotes of `gate_contrasts.gate_choice`."""
+    best, second_best, *_, last = choice.index
+    worst = choice["regret_worst"]
+    share = choice["best_in"].map("{:.0%}".format)
+    return {
+        "gate_best": gate_formula(best),
+        "gate_second": gate_formula(second_best),
+        "gate_last": gate_formula(last),
+        "gate_best_regret": worst[best],
+        "gate_last_regret": worst[last],
+        "gate_best_angle_regret": choice.loc[best, "angle_worst"],
+        "gate_best_share": share[best],
+        "gate_second_share": share[second_best],
+        "gate_regret_exp": worst["exp"],
+        "gate_regret_linear": worst["linear"],
+    }
+
+
+def contrast_numbers(compared: Mapping[str, pd.DataFrame], runs: Runs) -> dict[str, float | str]:
+    """The numbers that the paper quotes of questions 1, 2, 5 and 6."""
+    numbers = {"gate_best_alphas": best_alphas(gate_contrasts.alpha_medians(runs["gates"]))}
+    for factor, size in gate_rules.factor_sizes(both_factors(compared))["size"].items():
+        numbers[f"gate_{factor}_factor"] = np.exp(size)
+    hard = compared["hard, penalty"]
+    _, worse = gate_rules.score(hard)
+    numbers |= {"gate_hard_worse": worse, "gate_hard_asked": len(hard)}
+    for gate, ratio in hard.groupby("gate")["ratio"]:
+        numbers[f"gate_hard_{gate}_low"] = 1 / ratio.max()
+        numbers[f"gate_hard_{gate}_high"] = 1 / ratio.min()
+    own = compared["own, reference trajectory"]
+    farthest = own.sort_values("ratio", ascending=False).iloc[0]
+    numbers["gate_other_largest"] = farthest["ratio"]
+    numbers["gate_other_where"] = f"{farthest['gate']} gate at $k = {farthest['k']:g}$"
+    return numbers
+
+
+def loss_overview(favourites: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Per k: the preferred gate under either loss, and each against the other under its own."""
+    ratios = []
+    for k in favourites.index:
+        ratios.append(", ".join(ratio_texts(table[table["k"] == k])))
+    return favourites.assign(each_over_the_other=ratios).rename_axis("k")
+
+
+def gate_rules_text() -> str:
+    """Questions and rules as Markdown."""
+    rules = gate_rules.RULES.values()
+    return "\n".join(f"- **{rule['question']}** {rule['rule'].strip()}" for rule in rules)
 
 
 def answer_table(answers: Answers) -> pd.DataFrame:
@@ -152,17 +304,8 @@ def latex_rules(table: pd.DataFrame) -> str:
     return latex.longtable(columns, [0.3, 0.65], caption, "tab:gaterules")
 
 
-def latex_optimisers(ratios: pd.DataFrame) -> str:
-    """`optimiser_ratios` as LaTeX, with a line before the rows of `longer_ratios`."""
-    heads = [f"$k={k}$" for k in ratios.columns[2:]]
-    cells = ratios.map(latex.escape).set_axis(["Method", "Trunk", *heads], axis=1)
-    cells["Method"] = cells["Method"].str.replace("Levenberg--Marquardt", "L--M")
-    longer = ["seeds" in method for method in ratios["method"]]
-    return latex.tabular(cells, "llrrrr", longer)
-
-
 def latex_choice(choice: pd.DataFrame) -> str:
-    """The regrets of every gate as LaTeX."""
+    """The regrets of every gate by the state, and the worst one by the angle, as LaTeX."""
     regrets = choice.filter(like="regret_").map("{:.2f}".format)
     cells = regrets.rename(columns=lambda name: f"$k={name.removeprefix('regret_')}$")
     cells = cells.rename(columns={"$k=worst$": "worst"})
@@ -170,4 +313,5 @@ def latex_choice(choice: pd.DataFrame) -> str:
     ends = zip(choice["low"], choice["high"], strict=True)
     cells["95\\% interval"] = [f"{low:.2f} to {high:.2f}" for low, high in ends]
     cells["best in"] = [f"{100 * share:.0f}\\%" for share in choice["best_in"]]
-    return latex.tabular(cells, "lrrrrrrr")
+    cells["worst, $\\theta$"] = choice["angle_worst"].map("{:.2f}".format)
+    return latex.tabular(cells, "lrrrrrrrr")

@@ -4,6 +4,7 @@ A stage is a run after some of its updates.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 from pinnlib.analysis import ntk
 from pinnlib.analysis.resumable import ResumableTable
 from pinnlib.registry import UserError
+from pinnlib.report.published import PAPER_GATES
 from pinnlib.runs.progress import train_with_progress
 from pinnlib.runs.record import Records, result_of
 from pinnlib.spec import RunSpec
@@ -21,6 +23,20 @@ Specs = Sequence[RunSpec]
 Updates = Collection[int]
 
 RUN = ["model", "gate", "k", "seed"]
+
+
+def moments(steps: int) -> list[int]:
+    """The updates at which kernels are measured: the start, 2, 10, 20 and 100% of `steps`."""
+    return [0, *(max(1, round(share * steps)) for share in (0.02, 0.1, 0.2, 1))]
+
+
+def network_specs(ks: Sequence[float], seeds: int, steps: int) -> list[RunSpec]:
+    """The plain networks whose kernels are measured: one seed in ten, at least one."""
+    few = range(max(1, seeds // 10))
+    return [
+        RunSpec(model="baseline", gate=gate, k=k, seed=seed, steps=steps)
+        for gate, k, seed in itertools.product(PAPER_GATES, ks, few)
+    ]
 
 
 def parameters_at(spec: RunSpec, update: int, records: Records) -> np.ndarray | None:

@@ -5,8 +5,10 @@ import numpy as np
 import pandas as pd
 
 from pinnlib.analysis.association import auc, permutation_p, rank_correlation
+from pinnlib.analysis.samples import known_by_k, pair_runs
 from pinnlib.analysis.significance import LEVEL
 from pinnlib.report.kernel_measurements import Updates
+from pinnlib.report.standing_still import ANGLE
 
 _SCALARS = ["trace", "rank", "condition", "effective_rank", "late_over_early", "alignment"]
 QUANTITIES = [*_SCALARS, *(f"balanced_{name}" for name in _SCALARS), "share_raw"]
@@ -110,3 +112,35 @@ def notable_rows(found: pd.DataFrame) -> pd.DataFrame:
     corrected = rows["p_within_k"] * len(found)
     rows["p_corrected"] = corrected.clip(upper=1.0)
     return rows
+
+
+def notable_numbers(found: pd.DataFrame) -> dict[str, float | int | str]:
+    """The numbers that the paper quotes of `notable_rows`."""
+    rows = notable_rows(found)
+    best = rows.loc["best", ["quantity", "update", "auc_all"]]
+    within = rows.loc["within"].rename(
+        {"rho_within_k": "rho", "rho_low_within_k": "low", "rho_high_within_k": "high"}
+    )
+    within["p"] = within["p_corrected"]
+    quoted = ["quantity", "update", "auc_all", "auc_within_k", "rho", "low", "high", "p"]
+    numbers = best.add_prefix("kernel_best_").to_dict()
+    return numbers | within[quoted].add_prefix("kernel_within_").to_dict()
+
+
+def pair_numbers(runs: pd.DataFrame) -> dict[str, float | int | str]:
+    """Of the pairs that are asked: how many are complete, how often k alone knows the winner, and
+    in how many the error of the angle has the same winner as that of the state."""
+    asked = pair_runs(runs, "rel_l2_u")
+    by_angle = pair_runs(runs, ANGLE)["log_ratio"]
+    complete = asked["log_ratio"].notna()
+    known = known_by_k(asked[complete])
+    same = (asked["log_ratio"] > 0) == (by_angle > 0)
+    return {
+        "kernel_pairs": int(complete.sum()),
+        "kernel_pairs_needed": len(asked),
+        "kernel_fewest_seeds": asked.groupby("k").size().min(),
+        "kernel_exp_wins": int((asked["log_ratio"] > 0).sum()),
+        "kernel_angle_same_winner": f"{same[complete].sum()} of {complete.sum()}",
+        "kernel_by_k_alone": known.mean(),
+        "kernel_minority": int((~known).sum()),
+    }

@@ -10,11 +10,13 @@ from pinnlib.reference import solve
 from pinnlib.runs.record import Record, Records, result_of
 from pinnlib.spec import RunSpec
 
-COLUMNS = ["gate", "k", "seed", "status", "rel_l2_u", "own_rel_l2_u", "speed"]
+ERRORS = ("rel_l2_u", "rel_l2_theta")
+OWN = [f"own_{name}" for name in ERRORS]
+COLUMNS = ["gate", "k", "seed", "status", *ERRORS, *OWN, "speed"]
 
 
 def own_trajectory(spec: RunSpec, record: Record) -> dict[str, float]:
-    """`own_rel_l2_u` of a run, and the `speed` at which it starts."""
+    """`own_rel_l2_u` and `own_rel_l2_theta` of a run, and the `speed` at which it starts."""
     state = result_of(record).predict(spec.reference.t)
     system = spec.system_object
     names = list(system.components)
@@ -22,21 +24,20 @@ def own_trajectory(spec: RunSpec, record: Record) -> dict[str, float]:
     velocity = velocities.iloc[0].astype(float)
     own = solve(spec.problem._replace(velocity=tuple(velocity)))
     errors = error_metrics(system, state[names].to_numpy().T, own.q)
-    speed = np.linalg.norm(velocity)
-    return {
-        "own_rel_l2_u": errors["rel_l2_u"],
-        "speed": float(speed),
-    }
+    found = {f"own_{name}": errors[name] for name in ERRORS}
+    found["speed"] = float(np.linalg.norm(velocity))
+    return found
 
 
 def with_own_trajectory(specs: Sequence[RunSpec], records: Records) -> pd.DataFrame:
-    """A table of runs with both errors; NaN where a run is missing or not ok."""
+    """A table of runs with their errors; NaN where a run is missing or not ok."""
     rows = []
     for spec in specs:
         record = records.get(spec.key, {"status": "missing"})
         row = spec.select("gate", "k", "seed") | {"status": record["status"]}
         if record["status"] == "ok":
-            row["rel_l2_u"] = record["metrics"]["rel_l2_u"]
+            for name in ERRORS:
+                row[name] = record["metrics"][name]
             row |= own_trajectory(spec, record)
         rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -148,9 +148,9 @@ def wrap_notes(notes: Sequence[str], width: float = FULL) -> list[str]:
     return lines
 
 
-def add_note(figure: Figure, text: str) -> None:
-    """Small print under a figure."""
-    figure.supxlabel(text, x=0.01, ha="left", **NOTE)
+def add_note(figure: Figure, text: str, **options: Any) -> None:
+    """Small print under a figure; `options` of the text, such as `fontsize`."""
+    figure.supxlabel(text, x=0.01, ha="left", **NOTE | options)
 
 
 def bar_lengths(low: ArrayLike, middle: ArrayLike, high: ArrayLike) -> np.ndarray:
