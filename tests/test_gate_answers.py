@@ -65,40 +65,115 @@ def optimisers():
 
 
 def test_evidence_for_conditioning():
-    text = gate_answers.gap_evidence(optimisers())
+    text = gate_answers.gap_evidence(optimisers(), "none of its 80 runs converged")
     assert "a factor 4.00 (Adam), 2.83 (Levenberg–Marquardt);" in text
-    assert text.endswith("does not narrow it for fixed at $k = 60$")
+    assert "with trained frequencies none of its 80 runs converged;" in text
+    assert text.endswith("does not narrow the gap for fixed at $k = 60$")
 
 
-def test_optimisers_share_one_correction():
-    errors = {"exp": 1.0, "linear": 2.0}
-    rows = [
-        {"model": "fixed", "k": 20, "gate": gate, "seed": seed, "status": "ok", "rel_l2_u": error}
-        for gate, error in errors.items()
-        for seed in range(8)
-    ]
-    runs = pd.DataFrame(rows)
-    found = gate_answers.optimiser_contrasts({"Adam": runs, "SGD": runs})
-    for table in found.values():
-        assert list(table["ratio"]) == [2]
-        assert list(table["p_holm"]) == pytest.approx(2 * table["p_raw"])
+def compared(amplitude, shape, p=0.01):
+    """The contrasts of both factors, eight of each."""
+    return {
+        "amplitude: original, changed": contrasts([amplitude] * 8, p, factor="amplitude"),
+        "shape: straight, saturating": contrasts([shape] * 8, p, factor="shape"),
+    }
 
 
-def test_ratios_of_the_optimisers_and_of_longer_runs():
-    ratios = gate_answers.optimiser_ratios(optimisers())
-    assert list(ratios.columns) == ["method", "model", 20, 60]
-    assert ratios.loc[0].tolist() == ["Adam", "adaptive", "4.00 [2.00, 8.00]*", ""]
-    by_rounds = pd.DataFrame({6: [1.5, 2.0], 24: [1.0, 3.0]}, index=[20, 60])
-    longer = gate_answers.longer_ratios(by_rounds, seeds=3)
-    assert longer.values.tolist() == [
-        ["L–M, 3 seeds, 6 rounds", "adaptive", "1.50", "2.00"],
-        ["L–M, 3 seeds, 24 rounds", "adaptive", "1.00", "3.00"],
-    ]
-    lines = gate_answers.latex_optimisers(pd.concat([ratios, longer])).splitlines()
-    assert lines[2] == r"Method & Trunk & $k=20$ & $k=60$ \\"
-    assert lines[6] == r"L--M & adaptive & 2.00 [1.00, 4.00]* &  \\"
-    assert lines[8] == r"\midrule"
-    assert lines[9] == r"L--M, 3 seeds, 6 rounds & adaptive & 1.50 & 2.00 \\"
+@pytest.mark.parametrize(
+    "amplitude, shape, p, beginning",
+    [
+        (3.0, 1 / 3, 0.01, "Amplitude matters about as much as shape"),
+        (3.0, 1.1, 0.01, "Amplitude matters more than shape"),
+        (1.1, 3.0, 0.01, "Shape matters more than amplitude"),
+        (3.0, 3.0, 0.5, "Whether amplitude or shape matters more is undecided"),
+    ],
+)
+def test_which_factor_matters_more(amplitude, shape, p, beginning):
+    text = gate_answers.factor_clause(compared(amplitude, shape, p))
+    assert text.startswith(f"{beginning}: a tenfold amplitude")
+    size = max(shape, 1 / shape)
+    assert text.endswith(f"another shape by {size:.2f}")
+
+
+def test_a_factor_without_all_runs_is_open():
+    text = gate_answers.factor_clause(compared(3.0, float("nan")))
+    assert text == "Whether amplitude or shape matters more is open, since runs are missing"
+
+
+@pytest.mark.parametrize(
+    "ratio, p, ending",
+    [
+        (2.0, 0.01, "significantly better than $1-e^{-t}$ at any $k$"),
+        (2.0, 0.2, "significantly better than $1-e^{-t}$ or $1-e^{-2t}$ at any $k$"),
+        ([2.0, 0.5], 0.01, "significantly worse than another at some $k$"),
+        (float("nan"), 0.01, "is open, since runs are missing"),
+    ],
+)
+def test_which_alpha_is_never_beaten(ratio, p, ending):
+    table = contrasts([1.0, 1.0], p, first="exp", second="exp(alpha=2.0)").assign(ratio=ratio)
+    assert gate_answers.alpha_clause({"alpha": table}).endswith(ending)
+
+
+@pytest.mark.parametrize(
+    "left, beginning",
+    [
+        ([1.1, 0.9], "The optimiser matters: Levenberg–Marquardt narrows the median gap"),
+        ([4.0, 0.25], "Levenberg–Marquardt does not narrow the median gap"),
+        ([4.0, None], "Whether another optimiser closes the gap"),
+    ],
+)
+def test_the_sentence_on_the_optimiser(left, beginning):
+    tables = optimisers() | {"Levenberg–Marquardt": contrasts(left)}
+    text = gate_answers.optimiser_sentence(tables, "none of its 80 runs converged")
+    assert text.startswith(beginning)
+    if None not in left:
+        assert text.endswith(", but with trained frequencies none of its 80 runs converged.")
+        text = gate_answers.optimiser_sentence(tables, "all of its 2 runs converged")
+        assert text.endswith(", and with trained frequencies all of its 2 runs converged.")
+
+
+def test_whether_adam_alone_turns():
+    cells = {"model": "adaptive", "k": [20, 60]}
+    turns, stays = contrasts([2.0, 0.5], **cells), contrasts([2.0, 1.5], **cells)
+    text = gate_answers.turning_sentence({"Adam": turns, "SGD": stays})
+    assert text.startswith("Of the three optimisers only Adam has the exponential gate ahead")
+    for tables in ({"Adam": turns, "SGD": turns}, {"Adam": stays, "SGD": stays}):
+        assert gate_answers.turning_sentence(tables).startswith("It does not hold here")
+
+
+def choice_of(*rows):
+    columns = ["gate", "regret_20", "regret_worst", "low", "high", "best_in", "angle_worst"]
+    return pd.DataFrame(rows, columns=columns).set_index("gate")
+
+
+def test_the_choice_in_words_and_numbers():
+    choice = choice_of(
+        ("exp(alpha=2.0)", 1.0, 1.5, 1.2, 2.0, 0.72, 3.0),
+        ("exp", 2.0, 2.0, 1.8, 3.0, 0.28, 2.5),
+        ("linear", 4.0, 9.0, 8.0, 9.5, 0.0, 8.0),
+    )
+    text = gate_answers.choice_sentence(choice)
+    assert "has $1-e^{-2t}$: its median error is at most 1.50 times" in text
+    assert "$1-e^{-t}$ has the best worst case by the error of the angle (2.50)" in text
+    assert "The same gate has" in gate_answers.choice_sentence(choice.assign(angle_worst=[1, 2, 3]))
+    numbers = gate_answers.choice_numbers(choice)
+    assert numbers["gate_best"] == "$1-e^{-2t}$"
+    assert numbers["gate_second_share"] == "28%"
+    assert numbers["gate_last"] == "$t$"
+    assert numbers["gate_regret_exp"] == 2
+    assert numbers["gate_best_angle_regret"] == 3
+
+
+def test_preferred_gates_stand_beside_their_contrasts():
+    favourites = pd.DataFrame({"balanced": ["a", "b"], "mse": ["a", "c"]}, index=[20, 60])
+    found = gate_answers.loss_overview(favourites, contrasts([2.0, 3.0], k=[60, 60]))
+    assert found["each_over_the_other"].tolist() == ["", "2.00 [1.00, 4.00]*, 3.00 [1.50, 6.00]*"]
+
+
+def test_every_rule_is_in_the_text():
+    text = gate_answers.gate_rules_text()
+    assert text.count("\n- **") == len(RULES) - 1
+    assert "**Does a hard velocity help?** Helps, if" in text
 
 
 def test_answers_with_question_evidence_and_rule():
@@ -120,10 +195,8 @@ def test_answers_with_question_evidence_and_rule():
 
 
 def test_the_choice_of_a_gate_as_latex():
-    choice = pd.DataFrame(
-        {"regret_20": 1.0, "regret_worst": 1.5, "low": 1.2, "high": 2.0, "best_in": 0.72},
-        index=["linear"],
-    )
+    choice = choice_of(("linear", 1.0, 1.5, 1.2, 2.0, 0.72, 3.0))
     lines = gate_answers.latex_choice(choice).splitlines()
-    assert lines[2] == r"Gate $g(t)$ & $k=20$ & worst & 95\% interval & best in \\"
-    assert lines[4] == r"$t$ & 1.00 & 1.50 & 1.20 to 2.00 & 72\% \\"
+    heads = r"Gate $g(t)$ & $k=20$ & worst & 95\% interval & best in & worst, $\theta$ \\"
+    assert lines[2] == heads
+    assert lines[4] == r"$t$ & 1.00 & 1.50 & 1.20 to 2.00 & 72\% & 3.00 \\"

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from pinnlib import RunSpec
-from pinnlib.report.standing_still import add_still_errors, angle_medians, still_errors
+from pinnlib.report.standing_still import add_still_errors, still_errors
 
 
 def test_the_angle_at_rest_is_wholly_wrong():
@@ -32,17 +32,3 @@ def test_every_row_of_a_table_gets_the_error_of_its_stiffness_and_metric():
         still_errors(60)["rel_l2_u"],
         still_errors(20)["max_ae_u"],
     ]
-
-
-def test_medians_of_the_angle():
-    runs = pd.DataFrame(
-        {
-            "gate": ["exp"] * 3 + ["linear"] * 3,
-            "k": 20,
-            "status": ["ok"] * 5 + ["diverged"],
-            "rel_l2_theta": [0.1, 0.3, 0.2, 0.1, 0.2, np.nan],
-        }
-    )
-    found = angle_medians(runs)["angle_20"]
-    assert found["exp"] == 0.2
-    assert np.isnan(found["linear"])

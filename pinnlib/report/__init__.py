@@ -15,11 +15,15 @@
     jacobian_profiles    the norm of the residual Jacobian in time, and its closed forms
     residual_decay       which part of the horizon loses its residual first
     kernel_predictors    whether the kernel predicts the winning gate
-    error_floors         the errors that the ansatz could represent (06 too)
-    kernel_figures       figures and tables of these measurements
+    error_floors         the errors that the ansatz could represent
+    kernel_answers       the answer in sentences, its numbers and small tables
+    kernel_figures       figures of these measurements
 06  gate_rules           from contrasts to answers, rule by rule (`gate_rules.toml`)
-    gate_answers         the evidence of the answers in words and as LaTeX
-    gate_figures         figures of the gates, optimisers and contrasts
+    gate_contrasts       which runs each question compares, and the choice of a gate
+    gate_optimisers      the gap between the gates under three optimisers
+    gate_answers         the answers and their evidence in words and as LaTeX
+    gate_figures         figures of the gates and optimisers
+    gate_forest          the forest plot of all contrasts
     own_trajectory       errors against the solution with the run's own initial velocity
     second_order         the Levenberg–Marquardt runs
 07  loss_rules           from contrasts under several losses to answers (`loss_rules.toml`)

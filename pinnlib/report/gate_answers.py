@@ -169,9 +169,8 @@ def alpha_clause(compared: Mapping[str, pd.DataFrame]) -> str:
         return f"which gate $1-e^{{-αt}}$ is never beaten is {MISSING}"
     if answer == "none":
         return "each gate $1-e^{-αt}$ is significantly worse than another at some $k$"
-    gates = " and ".join(gate_formula(f"exp(alpha={alpha})") for alpha in answer.split(", "))
-    verb = "are" if "," in answer else "is"
-    return f"of the gates $1-e^{{-αt}}$, {gates} {verb} significantly worse than another at no $k$"
+    gates = " or ".join(gate_formula(f"exp(alpha={alpha})") for alpha in answer.split(", "))
+    return f"no other $α$ makes $1-e^{{-αt}}$ significantly better than {gates} at any $k$"
 
 
 def optimiser_sentence(tables: Contrasts, converged: str) -> str:
@@ -180,14 +179,16 @@ def optimiser_sentence(tables: Contrasts, converged: str) -> str:
     if answer == "open":
         return f"Whether another optimiser closes the gap between the gates is {MISSING}."
     before, after = (np.exp(gate_rules.gap(tables[method])) for method in ("Adam", NEWTON))
-    if answer == "not conditioning":
-        result = f"{NEWTON} does not narrow the median gap between the gates"
-    else:
-        result = f"The optimiser matters: {NEWTON} narrows the median gap between the gates"
     link = "and" if converged.startswith("all") else "but"
+    ending = f"{link} with trained frequencies {converged}"
+    if answer == "not conditioning":
+        return (
+            f"{NEWTON} does not narrow the median gap between the gates (a factor {after:.2f},"
+            f" Adam {before:.2f}), {ending}."
+        )
     return (
-        f"{result} (a factor {after:.2f}, Adam {before:.2f}),"
-        f" {link} with trained frequencies {converged}."
+        f"The optimiser matters: {NEWTON} narrows the median gap between the gates from a factor"
+        f" {before:.2f} (Adam) to {after:.2f}, {ending}."
     )
 
 

@@ -22,10 +22,3 @@ def add_still_errors(table: pd.DataFrame) -> pd.DataFrame:
     """A table with columns `k` and `metric`, and the error of standing still as a last column."""
     cells = zip(table["k"], table["metric"], strict=True)
     return table.assign(standing_still=[still_errors(k)[metric] for k, metric in cells])
-
-
-def angle_medians(runs: pd.DataFrame) -> pd.DataFrame:
-    """Gate × `angle_<k>`: the median relative error of θ, NaN where a run is not ok."""
-    ok = runs.assign(error=runs[ANGLE].where(runs["status"] == "ok"))
-    medians = ok.groupby(["gate", "k"])["error"].agg(lambda part: part.median(skipna=False))
-    return medians.unstack("k").rename(columns="angle_{:g}".format)
