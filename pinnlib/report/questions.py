@@ -85,7 +85,7 @@ def _known(answer):
 def _answered(answer, ours, angle=""):
     verdict = "undecided" if answer == "undecided" else "answered"
     reason = f"by the error of the angle alone: {angle}" if angle else ""
-    return Finding(verdict, ours, reason=reason, answer=_known(answer))
+    return Finding(verdict, ours, reason=reason, answer=answer)
 
 
 # 1, 3 and 6: the learning rate, the constraint, the recipe
@@ -166,7 +166,8 @@ def balancing_cause(evidence: Evidence) -> Finding:
 def balancing_control(evidence: Evidence) -> Finding:
     """Whether the winner depends on the loss where there is one component."""
     table = evidence.contrast("loss_control")
-    return _answered(loss_rules.control(table), summary(table, "linear/exp"))
+    answer = _known(loss_rules.control(table))
+    return _answered(answer, summary(table, "linear/exp"))
 
 
 # 4 and 5: other systems, L-BFGS
@@ -188,7 +189,8 @@ def reversals_elsewhere(evidence: Evidence, rate: str) -> Finding:
 def after_lbfgs(evidence: Evidence) -> Finding:
     """Whether L-BFGS after Adam helps."""
     table = evidence.contrast("optimiser_contrasts", question="L-BFGS, Adam")
-    return _answered(system_rules.lbfgs_helps(table), summary(table, "Adam/L-BFGS"))
+    answer = _known(system_rules.lbfgs_helps(table))
+    return _answered(answer, summary(table, "Adam/L-BFGS"))
 
 
 def gap_after_lbfgs(evidence: Evidence) -> Finding:
