@@ -1,6 +1,7 @@
 """The explorer without a browser: runs on record and new ones, menus, training, portraits."""
 
 import dataclasses
+import time
 import warnings
 
 import numpy as np
@@ -338,6 +339,20 @@ def test_during_training_other_runs_can_be_viewed_and_cancel_stops_it(folder, bl
     assert not view.runs.live
     assert not view.train.disabled
     assert view.cancel.disabled
+
+
+def test_cancel_stops_lbfgs(folder, blank_portraits):
+    view = Explorer(folder, steps=1, points=50, lbfgs=10**7, precision="float64")
+    view.train.click()
+    deadline = time.monotonic() + 60
+    while view.progress.value < 1:  # the updates before it
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert view.training
+    view.cancel.click()
+    finish(view)
+    assert "Cancelled" in view.status.value
+    assert not view.runs.live
 
 
 def test_a_failed_training_shows_its_error(view, monkeypatch):
