@@ -54,12 +54,15 @@ def main() -> None:
     if find_chromium() is None:
         sys.exit(f"no Chromium here; on Debian or Ubuntu: sudo {INSTALL}")
     expect.set_options(timeout=PATIENCE)
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as lab:
-        with chromium() as browser:
-            page = browser.new_page(viewport=VIEWPORT, device_scale_factor=SCALE)
-            page.set_default_timeout(PATIENCE)
-            run_explorer(page, lab, "picture")
-            photograph(page, INTERFACE)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving(Path(folder)) as lab,
+        chromium() as browser,
+    ):
+        page = browser.new_page(viewport=VIEWPORT, device_scale_factor=SCALE)
+        page.set_default_timeout(PATIENCE)
+        run_explorer(page, lab, "picture")
+        photograph(page, INTERFACE)
     print(INTERFACE)
 
 
