@@ -20,11 +20,8 @@ Nonlinear ODEs* (Yepes and Protopapas, 2026, arXiv:2605.04502): which gate $g(t)
 initial position of a physics-informed network, and why does it matter?"""
 FIGURE = "figures/statistics/headline.png"
 ALT = "Ratio of the errors, linear over exponential gate, against the stiffness k"
-HEADLINES = {  # key of data/numbers/*.json → what it is about
-    "headline_published": "The published table",
-    "headline_text_loss": "The loss that the text describes",
-    "headline_own_rate": "A learning rate for each gate",
-}
+# Keys of data/numbers/*.json, which have the texts.
+HEADLINES = ("headline_published", "headline_text_loss", "headline_own_rate")
 ANSWERS = {  # key → the question that it answers
     "rate_answer": "Is it the learning rate?",
     "balancing_answer": "What in the balancing turns the winner?",
@@ -80,9 +77,9 @@ def write_index(place: Path, results: Path) -> Path:
         f"# {TITLE}\n\n{SUMMARY}",
         *_origin(results),
         *_headlines(results),
+        *_report(place, results),
         *_answers(place, results),
         *_notebooks(place),
-        *_report(place, results),
         *_tables(place, results),
     ]
     body = markdown("\n\n".join(sections))
@@ -105,10 +102,16 @@ def _headlines(results: Path) -> Iterator[str]:
     if figure.exists():
         yield f'<p><img src="{data_uri(figure)}" alt="{ALT}"></p>'
     texts = _texts(results)
-    for key, subject in HEADLINES.items():
+    for key in HEADLINES:
         if key in texts:
             text, _ = texts[key]
-            yield f"- **{subject}.** {text}"
+            yield f"- {text}"
+
+
+def _report(place: Path, results: Path) -> Iterator[str]:
+    if (results / "paper" / "main.pdf").exists():
+        link = _bring("paper/main.pdf", place, results)
+        yield f"The whole study as a paper: [{link}]({link})."
 
 
 def _answers(place: Path, results: Path) -> Iterator[str]:
@@ -149,12 +152,6 @@ def title_and_question(notebook: Path) -> tuple[str, str]:
     title = re.search(r"^# (.+)", text, re.M)
     question = re.search(r"^\*\*Question\.\*\* (.+)", text, re.M)
     return (title[1] if title else notebook.stem, question[1] if question else "")
-
-
-def _report(place: Path, results: Path) -> Iterator[str]:
-    if (results / "paper" / "main.pdf").exists():
-        link = _bring("paper/main.pdf", place, results)
-        yield f"## Report\n\n[{link}]({link}): the whole study as a paper."
 
 
 def _tables(place: Path, results: Path) -> Iterator[str]:
