@@ -1,5 +1,6 @@
 """Training: lists of runs, in batches, and the result of each run."""
 
+import itertools
 import math
 import os
 import sys
@@ -210,7 +211,10 @@ def train_batch(
     snapshots: Sequence[int] = (),
     advance: Callable[[int], object] = lambda updates: None,
 ) -> list[Result]:
-    """Train one batch; `advance` is called with the updates of all its runs since the last call."""
+    """Train one batch; `advance` is called with the updates of all its runs since the last call.
+
+    During L-BFGS it is called with 0. If it raises, the training ends.
+    """
     began = time.perf_counter()
     steps = specs[0].steps
     theta, collocation, objective = start(specs)
@@ -244,7 +248,7 @@ def train_batch(
         own, own_seconds = theta.detach()[i], seconds
         if spec.lbfgs:
             began = time.perf_counter()
-            own, last_row = _refine(spec, own)
+            own, last_row = _refine(spec, own, advance)
             rows.append(last_row)
             own_seconds += time.perf_counter() - began
         parameters = own.numpy().copy()
@@ -258,15 +262,22 @@ def train_batch(
     return results
 
 
-def _refine(spec: RunSpec, parameters: Tensor) -> tuple[Tensor, dict[str, float]]:
+def _refine(
+    spec: RunSpec, parameters: Tensor, advance: Callable[[int], object]
+) -> tuple[Tensor, dict[str, float]]:
     """The parameters after L-BFGS at equally spaced times, and the last row of the history."""
     objective = Objective([spec], frozen=True)
     objective.resolve(parameters[None])
     shares = torch.arange(1, spec.points + 1, dtype=torch.float64) / spec.points
     t = torch.cat([shares * spec.horizon, torch.zeros(1, dtype=torch.float64)])[None]
-    best, iterations = lbfgs(
-        lambda theta: objective.terms(theta, t)["total"], parameters[None], spec.lbfgs
-    )
+    evaluations = itertools.count()
+
+    def loss(theta: Tensor) -> Tensor:
+        if next(evaluations) % HISTORY_EVERY == 0:
+            advance(0)
+        return objective.terms(theta, t)["total"]
+
+    best, iterations = lbfgs(loss, parameters[None], spec.lbfgs)
     terms = objective.terms(best, t)
     row = {"update": spec.steps + iterations}
     return best[0], row | {name: term.item() for name, term in terms.items()}

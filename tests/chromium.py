@@ -1,6 +1,10 @@
 """The browser of the tests. ./run_all.sh test installs it as root; tests never do."""
 
+import contextlib
 import shutil
+from collections.abc import Iterator
+
+from playwright.sync_api import Browser, sync_playwright
 
 INSTALL = "apt-get install --no-install-recommends chromium"
 
@@ -12,3 +16,14 @@ def find_chromium() -> str | None:
         if path:
             return path
     return None
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    """A running Chromium."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=find_chromium(), args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()

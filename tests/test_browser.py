@@ -1,121 +1,40 @@
-"""The quickstart and the explorer in JupyterLab, in a real browser."""
+"""The notebooks in JupyterLab and the index page, in a real browser."""
 
-import json
-import os
 import re
-import signal
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-import nbformat
 import pytest
-from chromium import INSTALL, find_chromium
-from playwright.sync_api import expect, sync_playwright
+from chromium import INSTALL, chromium, find_chromium
+from lab import PATIENCE, TOKEN, run_all, run_explorer, serving
+from PIL import Image
+from playwright.sync_api import expect
+from screenshot import INTERFACE, photograph
 
+from pinnlib.bundle.html import write_page
+from pinnlib.bundle.index import write_index
+from pinnlib.bundle.pipeline import numbered
 from pinnlib.explorer import Explorer
 from pinnlib.paths import NOTEBOOKS, ROOT
-from pinnlib.training import HEADLESS
 
-TOKEN = "a-token-for-this-test"
 SCREENS = ROOT / "build" / "screens"  # for a person to look at
-PATIENCE = 180_000  # ms, on a busy machine
 expect.set_options(timeout=PATIENCE)
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """The address of `./run_all.sh lab`, which serves copies of the notebooks without outputs."""
-    place = tmp_path_factory.mktemp("lab")
-    (place / "notebooks").mkdir()
-    for name in ("00_quickstart", "explorer"):
-        _copy_without_outputs(f"{name}.ipynb", place / "notebooks")
-    settings = place / "settings" / "@jupyterlab" / "apputils-extension"
-    settings.mkdir(parents=True)
-    news = '{"fetchNews": "false", "checkForUpdates": false}'
-    (settings / "notification.jupyterlab-settings").write_text(news)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = [
-        "--no-browser",
-        "--ip=127.0.0.1",
-        f"--port={port}",
-        "--ServerApp.port_retries=0",
-        f"--IdentityProvider.token={TOKEN}",
-        f"--ServerApp.root_dir={place}",
-    ]
-    env = _environment(place)
-    with open(place / "log", "w") as log:
-        server = subprocess.Popen(
-            [ROOT / "run_all.sh", "lab", *options],
-            env=env,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    try:
-        address = f"http://127.0.0.1:{port}"
-        deadline = time.monotonic() + PATIENCE / 1000
-        while not _answers(f"{address}/api/status?token={TOKEN}"):
-            log_text = (place / "log").read_text()
-            assert server.poll() is None, log_text
-            assert time.monotonic() < deadline, log_text
-            time.sleep(0.2)
+    with serving(tmp_path_factory.mktemp("lab")) as address:
         yield address
-    finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.wait(timeout=20)
-
-
-def _copy_without_outputs(name, folder):
-    book = nbformat.read(NOTEBOOKS / name, as_version=4)
-    for cell in book.cells:
-        cell.source = cell.source.replace('output = "build/lab"', 'output = "build/test-lab"')
-        if cell.cell_type == "code":
-            cell.outputs = []
-            cell.execution_count = None
-    nbformat.write(book, folder / name)
-
-
-def _environment(place):
-    """The variables of a lab that runs in this Python and keeps its own settings under `place`."""
-    text = (ROOT / "environment.yml").read_text()
-    env = {key: value for key, value in os.environ.items() if key != HEADLESS}
-    return env | {
-        "CONDA_DEFAULT_ENV": re.search(r"^name: *(\S+)", text, re.M)[1],  # use it, build none
-        "PATH": f"{Path(sys.executable).parent}:{env['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "JUPYTERLAB_SETTINGS_DIR": str(place / "settings"),
-        "JUPYTERLAB_WORKSPACES_DIR": str(place / "workspaces"),
-        "JUPYTER_CONFIG_DIR": str(place / "config"),
-        "JUPYTER_RUNTIME_DIR": str(place / "runtime"),
-    }
-
-
-def _answers(address):
-    try:
-        with urllib.request.urlopen(address, timeout=5) as answer:
-            return "started" in json.load(answer)
-    except OSError:
-        return False
 
 
 @pytest.fixture(scope="module")
 def browser():
-    path = find_chromium()
-    if path is None:
+    if find_chromium() is None:
         pytest.skip(f"no Chromium here; on Debian or Ubuntu: sudo {INSTALL}")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -125,16 +44,6 @@ def page(browser):
     SCREENS.mkdir(parents=True, exist_ok=True)
     yield page
     page.close()
-
-
-def run_all(page, address):
-    """Open a notebook in JupyterLab and run it from top to bottom."""
-    page.goto(address)
-    expect(page.locator(".jp-Notebook .jp-CodeCell").first).to_be_visible()
-    idle = page.get_by_role("button", name=re.compile(r"Python 3 .* Idle"))
-    expect(idle).to_be_visible()  # before that, Run asks for a Jupyter kernel
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
 
 
 def assert_sound(page):
@@ -186,10 +95,8 @@ def target():
 
 
 def test_a_click_a_slider_and_a_training_change_the_picture(page, lab, target):
-    run_all(page, f"{lab}/lab/workspaces/other/tree/notebooks/explorer.ipynb?token={TOKEN}")
-    expect(page.locator("img.widget-image")).to_be_visible()
+    run_explorer(page, lab, "other")
     status = page.locator(".jp-OutputArea .widget-html-content")
-    expect(status).to_contain_text("On record")
     recorded = picture(page)
     page.screenshot(path=SCREENS / "explorer_record.png")
 
@@ -220,10 +127,8 @@ def test_a_click_a_slider_and_a_training_change_the_picture(page, lab, target):
 
 
 def test_more_settings_lead_to_another_system_without_a_gate(page, lab):
-    run_all(page, f"{lab}/lab/workspaces/more/tree/notebooks/explorer.ipynb?token={TOKEN}")
-    expect(page.locator("img.widget-image")).to_be_visible()
+    run_explorer(page, lab, "more")
     status = page.locator(".jp-OutputArea .widget-html-content")
-    expect(status).to_contain_text("On record")
     pendulum = picture(page)
 
     page.get_by_text("More settings", exact=True).last.click()
@@ -238,3 +143,63 @@ def test_more_settings_lead_to_another_system_without_a_gate(page, lab):
     expect(status).to_contain_text("On record")
     page.screenshot(path=SCREENS / "explorer_more.png")
     assert_sound(page)
+
+
+def test_the_picture_of_the_explorer_has_its_size_and_its_views(page, lab):
+    """No bytes are compared: fonts and browsers differ."""
+    run_explorer(page, lab, "picture")
+    path = SCREENS / "interface.png"
+    path.unlink(missing_ok=True)
+    photograph(page, path)
+    with Image.open(path) as taken, Image.open(INTERFACE) as committed:
+        shape = taken.height / taken.width
+        assert committed.height / committed.width == pytest.approx(shape, rel=0.05)
+        assert 1200 <= committed.width <= 1600
+    assert INTERFACE.stat().st_size < 400_000
+    assert_sound(page)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    """The index page of the committed results; the pages of numbered notebooks are empty."""
+    place = tmp_path_factory.mktemp("site")
+    write_page(NOTEBOOKS / "explorer.ipynb", place / "notebooks")
+    for notebook in numbered():
+        (place / "notebooks" / f"{notebook.stem}.html").touch()
+    return write_index(place, ROOT)
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_the_index_page_is_complete_without_a_network(page, index, width):
+    requests = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(index.as_uri())
+    page.screenshot(path=SCREENS / f"index_{width}.png", full_page=True)
+    others = [url for url in requests if not url.startswith("data:")]
+    assert others == [index.as_uri()]
+    assert page.locator("h1").inner_text().startswith("Which gate?")
+    loaded = "images => images.map(image => image.complete && image.naturalWidth > 0)"
+    images = page.locator("img").evaluate_all(loaded)
+    assert all(images)
+    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(overflow) <= 0  # nothing is cut off or has to be scrolled sideways
+
+
+def test_every_link_of_the_index_page_resolves(page, index):
+    page.goto(index.as_uri())
+    addresses = page.locator("a[href]").evaluate_all("links => links.map(link => link.href)")
+    files = {unquote(urlsplit(address).path) for address in addresses}
+    assert [urlsplit(address).scheme for address in addresses] == ["file"] * len(addresses)
+    assert [file for file in files if not Path(file).is_file()] == []
+    names = {Path(file).name for file in files}
+    assert names >= {f"{path.stem}.html" for path in NOTEBOOKS.glob("*.ipynb")}
+    assert names >= {path.name for path in (ROOT / "data").glob("*.csv")}
+    assert "main.pdf" in names
+
+
+def test_the_page_of_the_explorer_shows_its_interface_without_a_jupyter_kernel(page, index):
+    page.goto((index.parent / "notebooks" / "explorer.html").as_uri())
+    picture = page.get_by_alt_text(re.compile("explorer", re.I)).first
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.naturalWidth") > 1200

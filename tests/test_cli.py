@@ -183,6 +183,9 @@ def test_an_interrupted_verb_returns_130(monkeypatch, capsys):
 def test_only_results_in_the_repository_make_the_pdf(
     line, in_repository, builds_pdf, monkeypatch, capsys
 ):
+    pages = []
+    monkeypatch.setattr(commands, "write_page", lambda notebook, folder: pages.append(folder))
+    monkeypatch.setattr(commands, "write_index", lambda place, results: place / "index.html")
     monkeypatch.setattr(pipeline, "execute", lambda steps, profile: [])
     monkeypatch.setattr(commands, "build_pdf", lambda: "built")
     monkeypatch.setattr(commands, "compare_with_committed", lambda root: "compared")
@@ -190,3 +193,5 @@ def test_only_results_in_the_repository_make_the_pdf(
     printed = capsys.readouterr().out
     assert ("PDF: built" in printed) == builds_pdf
     assert ("compared" in printed) == in_repository
+    assert pages == ([ROOT / "build" / "paper" / "notebooks"] if in_repository else [])
+    assert re.search(r"^open in a browser: build/\w+/index.html$", printed, re.M)

@@ -1,6 +1,7 @@
 """The explorer without a browser: runs on record and new ones, menus, training, portraits."""
 
 import dataclasses
+import time
 import warnings
 
 import numpy as np
@@ -109,7 +110,7 @@ def test_a_recorded_run_is_shown_at_once(folder):
 def test_the_picture_follows_the_controls_and_the_training(folder):
     view = Explorer(folder, **TINY)
     recorded = view.picture.value
-    view.controls["seed"].value = 3
+    view.menus.controls["seed"].value = 3
     untrained = view.picture.value
     assert untrained != recorded
     view.train.click()
@@ -133,17 +134,17 @@ SETTINGS = {
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_control_changes_its_setting_only(view, name):
-    view.controls[name].value = SETTINGS[name]
+    view.menus.controls[name].value = SETTINGS[name]
     assert view.spec == RunSpec(**TINY, **{name: SETTINGS[name]})
 
 
 def offers(view, name):
-    return [value for _, value in view.controls[name].options]
+    return [value for _, value in view.menus.controls[name].options]
 
 
 def test_the_controls_of_the_default_run():
     view = Explorer()
-    in_sight = {control.description: control for control in view.panel.children}
+    in_sight = {control.description: control for control in view.menus.panel.children}
     labels = {name: list(control._options_labels) for name, control in in_sight.items()}
     multiples = ["0.1", "0.25", "0.5", "1", "2", "4", "10"]
     assert labels == {
@@ -159,48 +160,48 @@ def test_the_controls_of_the_default_run():
     }
     assert labels["loss"][:2] == ["balanced", "mse"]
     assert not any(control.disabled for control in in_sight.values())
-    assert view.more.selected_index is None
+    assert view.menus.more.selected_index is None
     assert view.spec == RunSpec()
     assert view.status.value.startswith("On record: relative L² error")
 
 
 def test_unusual_settings_open_the_menus_that_show_them(folder, blank_portraits):
-    assert Explorer(folder, lr=0.01, **TINY).more.selected_index == 0
+    assert Explorer(folder, lr=0.01, **TINY).menus.more.selected_index == 0
 
 
 @pytest.mark.parametrize("system", [name for name in SYSTEMS if name != RunSpec.system])
 def test_another_system_has_its_start_and_its_stiffnesses(view, system):
     pendulum, stiffnesses = view.spec, offers(view, "k")
-    view.controls["system"].value = system
+    view.menus.controls["system"].value = system
     assert view.spec == RunSpec(system=system, k=1, **TINY)
     assert offers(view, "k") == [1, 2, 4, 8]
-    view.controls["system"].value = RunSpec.system
+    view.menus.controls["system"].value = RunSpec.system
     assert view.spec == pendulum
     assert offers(view, "k") == stiffnesses
 
 
 def test_the_stiffnesses_of_a_system_are_those_on_record(varied_view):
-    varied_view.controls["system"].value = "quartic"
+    varied_view.menus.controls["system"].value = "quartic"
     assert offers(varied_view, "k") == [3, 6]
     assert "On record" in varied_view.status.value
 
 
 def test_runs_trained_here_do_not_narrow_the_stiffnesses(view):
-    view.controls["system"].value = "henon_heiles"
+    view.menus.controls["system"].value = "henon_heiles"
     view.train.click()
     finish(view)
-    view.controls["system"].value = "quartic"
-    view.controls["system"].value = "henon_heiles"
+    view.menus.controls["system"].value = "quartic"
+    view.menus.controls["system"].value = "henon_heiles"
     assert offers(view, "k") == [1, 2, 4, 8]
 
 
 def test_a_system_keeps_the_start_with_which_it_was_opened(folder, blank_portraits):
     view = Explorer(folder, initial_position=(1.5, 0.1), k=33, **TINY)
     opened = view.spec
-    view.controls["system"].value = "quartic"
+    view.menus.controls["system"].value = "quartic"
     assert view.spec.initial_position == (1.0,)
-    view.controls["system"].value = RunSpec.system
-    view.controls["k"].value = 33.0
+    view.menus.controls["system"].value = RunSpec.system
+    view.menus.controls["k"].value = 33.0
     assert view.spec == opened
 
 
@@ -209,12 +210,12 @@ def test_losses_and_learning_rates_on_record_are_offered_where_they_apply(varied
     assert offers(varied_view, "loss") == ["balanced", "mse", "weighted", weighted]
     assert 0.002 in offers(varied_view, "lr")
     assert 1e-6 not in offers(varied_view, "lr")  # of another optimiser
-    varied_view.controls["loss"].value = weighted
+    varied_view.menus.controls["loss"].value = weighted
     assert varied_view.spec == RunSpec(loss=weighted, **LEAST)
-    varied_view.controls["system"].value = "henon_heiles"
+    varied_view.menus.controls["system"].value = "henon_heiles"
     assert offers(varied_view, "loss") == ["balanced", "mse", "weighted"]
-    varied_view.controls["loss"].value = "weighted"
-    varied_view.controls["system"].value = "quartic"  # one component
+    varied_view.menus.controls["loss"].value = "weighted"
+    varied_view.menus.controls["system"].value = "quartic"  # one component
     assert offers(varied_view, "loss") == ["balanced", "mse"]
     assert varied_view.spec.loss == "balanced"
 
@@ -222,11 +223,15 @@ def test_losses_and_learning_rates_on_record_are_offered_where_they_apply(varied
 @pytest.mark.parametrize("form", ["shifted", "soft"])
 def test_a_form_without_a_gate_disables_the_gates(folder, blank_portraits, form):
     view = Explorer(folder, beside="linear", **TINY)
-    gates = [view.controls["gate"], view.controls["beside"], *view.numbers.values()]
-    view.controls["form"].value = form
+    gates = [
+        view.menus.controls["gate"],
+        view.menus.controls["beside"],
+        *view.menus.numbers.values(),
+    ]
+    view.menus.controls["form"].value = form
     assert all(control.disabled for control in gates)
     assert view.shown == [RunSpec(form=form, **TINY)]
-    view.controls["form"].value = "gated"
+    view.menus.controls["form"].value = "gated"
     assert not any(control.disabled for control in gates)
     assert [spec.gate for spec in view.shown] == ["exp", "linear"]
 
@@ -235,16 +240,16 @@ def test_a_run_without_a_gate_can_be_selected(view):
     spec = RunSpec(form="soft", **TINY)
     view.select(spec)
     assert view.spec == spec
-    assert view.controls["gate"].disabled
+    assert view.menus.controls["gate"].disabled
     view.select(RunSpec(gate="linear", **TINY))
-    assert not view.controls["gate"].disabled
+    assert not view.menus.controls["gate"].disabled
     assert view.spec.gate == "linear"
 
 
 def test_lbfgs_comes_with_double_precision(view):
-    view.controls["lbfgs"].value = 200
+    view.menus.controls["lbfgs"].value = 200
     assert view.spec == RunSpec(lbfgs=200, precision="float64", **TINY)
-    view.controls["precision"].value = "float32"
+    view.menus.controls["precision"].value = "float32"
     assert view.spec == RunSpec(**TINY)
 
 
@@ -258,7 +263,7 @@ def assert_message(view, field):
 
 def test_an_ansatz_that_holds_the_velocity_has_a_gate(folder, blank_portraits):
     view = Explorer(folder, hard_velocity=True, **TINY)
-    view.controls["form"].value = "soft"
+    view.menus.controls["form"].value = "soft"
     assert_message(view, "hard_velocity")
 
 
@@ -268,9 +273,9 @@ def test_a_system_without_a_usual_start_needs_one(folder, blank_portraits, monke
     bare = dataclasses.dataclass(frozen=True)(type("Bare", (System,), members))
     monkeypatch.setitem(SYSTEMS, "bare", bare)
     view = Explorer(folder, **TINY)
-    view.controls["system"].value = "bare"
+    view.menus.controls["system"].value = "bare"
     assert_message(view, "initial_position")
-    view.controls["system"].value = "quartic"
+    view.menus.controls["system"].value = "quartic"
     assert "Not on record" in view.status.value
 
 
@@ -282,12 +287,12 @@ def test_a_problem_without_a_solution_gives_a_message(folder, blank_portraits):
 
 
 def test_the_slider_of_a_gate_changes_its_parameter(view):
-    view.numbers["alpha"].value = 0.5
+    view.menus.numbers["alpha"].value = 0.5
     assert view.spec.gate == "exp(alpha=0.5)"
 
 
 def test_a_new_run_is_trained_and_then_shown(view):
-    view.controls["seed"].value = 1
+    view.menus.controls["seed"].value = 1
     assert "Not on record" in view.status.value
     assert not view.train.disabled
     view.train.click()
@@ -301,9 +306,9 @@ def test_a_new_run_is_trained_and_then_shown(view):
 
 
 def test_the_same_run_under_another_gate_is_drawn_and_trained_too(view):
-    view.controls["beside"].value = "linear"
+    view.menus.controls["beside"].value = "linear"
     assert view.status.value.count("On record") == 2
-    view.controls["k"].value = 30.0
+    view.menus.controls["k"].value = 30.0
     view.train.click()
     finish(view)
     assert {spec.gate for spec in view.runs.live} == {"exp", "linear"}
@@ -324,7 +329,7 @@ def test_during_training_other_runs_can_be_viewed_and_cancel_stops_it(folder, bl
     assert not view.cancel.disabled
     assert "Being trained" in view.status.value
     assert "Not on record" not in view.status.value
-    view.controls["gate"].value = "linear"
+    view.menus.controls["gate"].value = "linear"
     assert "Training adaptive, exp" in view.status.value
     assert "Being trained" not in view.status.value
     assert "Not on record" in view.status.value
@@ -336,12 +341,26 @@ def test_during_training_other_runs_can_be_viewed_and_cancel_stops_it(folder, bl
     assert view.cancel.disabled
 
 
+def test_cancel_stops_lbfgs(folder, blank_portraits):
+    view = Explorer(folder, steps=1, points=50, lbfgs=10**7, precision="float64")
+    view.train.click()
+    deadline = time.monotonic() + 60
+    while view.progress.value < 1:  # the updates before it
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert view.training
+    view.cancel.click()
+    finish(view)
+    assert "Cancelled" in view.status.value
+    assert not view.runs.live
+
+
 def test_a_failed_training_shows_its_error(view, monkeypatch):
     def broken(specs, advance):
         raise ArithmeticError("no gradient")
 
     monkeypatch.setattr("pinnlib.explorer.app.train_batch", broken)
-    view.controls["seed"].value = 2
+    view.menus.controls["seed"].value = 2
     view.train.click()
     finish(view)
     assert "ArithmeticError: no gradient" in view.status.value
@@ -349,7 +368,7 @@ def test_a_failed_training_shows_its_error(view, monkeypatch):
 
 
 def test_a_record_without_parameters_shows_its_learning_curve_and_can_be_trained(view):
-    view.controls["model"].value = "baseline"
+    view.menus.controls["model"].value = "baseline"
     run = view.runs.find(view.spec)
     assert run.parameters is None
     assert "On record" in view.status.value
@@ -382,7 +401,7 @@ def test_a_click_far_from_all_points_opens_nothing(view):
 @pytest.mark.parametrize("name, value", [("lambda_ic", 0.0), ("system", "van_der_pol")])
 def test_a_setting_without_runs_has_empty_axes_and_a_sentence(view, name, value):
     view.tabs.selected_index = 1
-    view.controls[name].value = value
+    view.menus.controls[name].value = value
     assert view.scatter.table.empty
     (axis,) = view.scatter.canvas.figure.axes
     assert axis.axison
@@ -407,7 +426,7 @@ FILTERS = [
 def test_the_scatter_shows_the_runs_of_the_chosen_settings(varied_view, settings, stiffnesses):
     varied_view.tabs.selected_index = 1
     for name, value in settings.items():
-        varied_view.controls[name].value = value
+        varied_view.menus.controls[name].value = value
     table = varied_view.scatter.table
     assert list(table["k"]) == stiffnesses
     for spec in table["spec"]:
@@ -420,7 +439,7 @@ def test_the_scatter_of_another_system_has_no_units_of_the_pendulum(varied_view)
     (axis,) = varied_view.scatter.canvas.figure.axes
     assert "[N/m]" in axis.get_xlabel()
     assert "[m, rad]" in axis.get_ylabel()
-    varied_view.controls["system"].value = "quartic"
+    varied_view.menus.controls["system"].value = "quartic"
     (axis,) = varied_view.scatter.canvas.figure.axes
     assert axis.get_xlabel() == "$k$"
     assert axis.get_ylabel() == "maximum absolute error"
@@ -432,7 +451,7 @@ def test_a_click_opens_a_run_of_another_system_without_a_gate(folder, blank_port
     finish(view)
     trained = view.spec
     view.tabs.selected_index = 1
-    view.controls["k"].value = 8.0
+    view.menus.controls["k"].value = 8.0
     (row,) = view.scatter.table.itertuples()
     axis = view.scatter.canvas.figure.axes[0]
     view.scatter.click(*axis.transData.transform((row.x, row.rel_l2_u)))
@@ -466,7 +485,7 @@ def test_any_valid_setting_can_be_shown(folder, blank_portraits):
         seed=123,
         **TINY,
     )
-    assert view.spec == view.start
+    assert view.spec == view.menus.start
 
 
 def test_select_keeps_settings_without_a_control(view):
@@ -499,8 +518,8 @@ def wave_view(folder, monkeypatch, blank_portraits):
 
 
 def test_a_custom_gate_has_sliders(wave_view):
-    assert [*wave_view.numbers] == ["omega"]
-    slider = wave_view.numbers["omega"]
+    assert [*wave_view.menus.numbers] == ["omega"]
+    slider = wave_view.menus.numbers["omega"]
     assert slider.value == 0.2
     assert {value for _, value in slider.options} >= {0.02, 0.05, 0.1, 0.4, 0.8, 2}
 
@@ -514,7 +533,7 @@ def test_a_custom_gate_is_trained_and_drawn_against_k(wave_view):
 
 
 def test_an_invalid_gate_shows_the_error_and_cannot_be_trained(wave_view):
-    wave_view.numbers["omega"].value = 0.8
+    wave_view.menus.numbers["omega"].value = 0.8
     assert "is not allowed" in wave_view.status.value
     assert wave_view.train.disabled
 
@@ -533,7 +552,7 @@ def test_a_gate_has_sliders_for_numbers_with_a_default(
     kind.name, kind.jet = "slow", jet
     monkeypatch.setitem(GATES, "slow", kind)
     view = Explorer(folder, gate="slow(tau=2)", **TINY)
-    assert [*view.numbers] == sliders
+    assert [*view.menus.numbers] == sliders
 
 
 def test_registered_gates_and_models_do_not_change_the_claims(monkeypatch):

@@ -4,7 +4,8 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
-from pinnlib.bundle.html import markdown, page
+from pinnlib.bundle import html
+from pinnlib.bundle.html import data_uri, markdown, page
 from pinnlib.paths import NOTEBOOKS
 
 
@@ -39,6 +40,23 @@ def test_every_formula_is_mathml_and_fully_converted(rendered):
     for verbatim in soup.find_all(["pre", "code", "style"]):
         verbatim.extract()
     assert "$" not in soup.text  # neither in the text nor in a table
+
+
+def test_a_picture_of_the_repository_is_part_of_the_page(tmp_path, monkeypatch):
+    monkeypatch.setattr(html, "NOTEBOOKS", tmp_path / "notebooks")
+    picture = tmp_path / "figures" / "a.png"
+    picture.parent.mkdir()
+    (tmp_path / "notebooks").mkdir()
+    picture.write_bytes(b"a picture")
+    image = BeautifulSoup(markdown("![some text](../figures/a.png)"), "html.parser").img
+    assert image["src"] == data_uri(picture) == "data:image/png;base64,YSBwaWN0dXJl"
+    assert image["alt"] == "some text"
+
+
+@pytest.mark.parametrize("address", ["nowhere.png", f"data:image/png;base64,{'A' * 5000}"])
+def test_other_pictures_keep_their_address(address):
+    image = BeautifulSoup(markdown(f"![some text]({address})"), "html.parser").img
+    assert image["src"] == address
 
 
 def test_a_formula_in_a_line_and_on_its_own():

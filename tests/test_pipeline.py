@@ -11,6 +11,7 @@ import time
 import nbformat
 import psutil
 import pytest
+from bs4 import BeautifulSoup
 
 from pinnlib.bundle import pipeline, staleness
 from pinnlib.paths import ROOT
@@ -202,6 +203,11 @@ def test_the_smoke_profile_makes_every_notebook(smoke):
             assert path.exists()
             assert path.is_relative_to(place)
     assert len(list((place / "figures").rglob("rel_l2_u_vs_k_all_models*.png"))) == 4
+    assert f"{place.relative_to(ROOT)}/index.html" in done.stdout.splitlines()[-1]
+    soup = BeautifulSoup((place / "index.html").read_text(encoding="utf-8"), "html.parser")
+    links = {tag["href"] for tag in soup.find_all(href=True) if not tag["href"].startswith("#")}
+    assert links >= {f"notebooks/{book.stem}.html" for book in pipeline.numbered()}
+    assert [link for link in links if not (place / link).is_file()] == []
 
 
 @pytest.mark.notebook

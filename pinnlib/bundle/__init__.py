@@ -7,6 +7,7 @@ output     writes the files of a notebook and their manifest
 staleness  finds outputs that are older than their inputs
 committed  compares a rebuild with the committed tables
 html       a notebook as one HTML file
+index      the front page of a build
 pdf        the report by latexmk
 
 Notebooks import `pinnlib.bundle.output.Output`; `python -m pinnlib` calls the command line.

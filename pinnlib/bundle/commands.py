@@ -7,7 +7,10 @@ from argparse import Namespace
 from pinnlib.bundle import pipeline
 from pinnlib.bundle.cli import MODELS
 from pinnlib.bundle.committed import compare_with_committed
+from pinnlib.bundle.html import write_page
+from pinnlib.bundle.index import write_index
 from pinnlib.bundle.pdf import build_pdf
+from pinnlib.bundle.staleness import relative
 from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
 from pinnlib.registry import UserError
 from pinnlib.runs.audit import audit
@@ -35,7 +38,7 @@ def run(options: Namespace) -> int:
 
 
 def reproduce(options: Namespace) -> int:
-    """Run the notebooks, build the PDF and print a summary."""
+    """Run the notebooks, build the PDF and the index page, and print a summary."""
     profile = "fresh" if options.fresh else options.profile
     in_repository = profile == "paper" and not options.output
     changes = {"workers": options.workers, "scheduler": options.scheduler}
@@ -49,8 +52,12 @@ def reproduce(options: Namespace) -> int:
     build = in_repository and not options.no_pdf
     print(pipeline.summary(executions))
     print(f"PDF: {build_pdf() if build else 'not built'}")
+    place = ROOT / (options.output or f"build/{profile}")
     if in_repository:
+        write_page(NOTEBOOKS / "explorer.ipynb", place / "notebooks")
         print(compare_with_committed(ROOT))
+    index = write_index(place, ROOT if in_repository else place)
+    print(f"open in a browser: {relative(index)}")
     return 0
 
 

@@ -18,7 +18,7 @@ from nbclient.exceptions import DeadKernelError
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from papermill.exceptions import PapermillExecutionError
 
-from pinnlib.bundle.html import page
+from pinnlib.bundle.html import write_page
 from pinnlib.bundle.staleness import Manifest, relative
 from pinnlib.paths import NOTEBOOKS, ROOT
 from pinnlib.registry import UserError, validate
@@ -123,7 +123,7 @@ def execute(steps: Sequence[Step], profile: str = "paper") -> list[Execution]:
         print(f"[{number}/{len(steps)}] {notebook.stem}  {settings}".rstrip(), flush=True)
         began = time.monotonic()
         _execute_one(notebook, executed, parameters)
-        executed.with_suffix(".html").write_text(page(executed), encoding="utf-8")
+        write_page(executed, folder)
         seconds = time.monotonic() - began
         executions.append(Execution(notebook, executed, parameters, seconds))
     return executions

@@ -39,7 +39,7 @@ class Scatter:
         for name, text in METRIC_LABELS.items():
             options.append((_without_unit(text).replace("$L^2$", "L²"), name))
         self.metric = widgets.Dropdown(options=options)
-        self.metric.observe(on_change, "value")
+        self.metric.observe(lambda _: on_change(), "value")
         self.canvas = Canvas(Figure(figsize=SIZE, dpi=100, layout="constrained"))
         for part in ("header_visible", "footer_visible", "toolbar_visible", "resizable"):
             setattr(self.canvas, part, False)
