@@ -6,6 +6,7 @@ from argparse import Namespace
 
 from pinnlib.bundle import pipeline
 from pinnlib.bundle.cli import MODELS
+from pinnlib.bundle.codecheck import codecheck_text
 from pinnlib.bundle.committed import compare_with_committed
 from pinnlib.bundle.pdf import build_pdf
 from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
@@ -50,6 +51,7 @@ def reproduce(options: Namespace) -> int:
     print(pipeline.summary(executions))
     print(f"PDF: {build_pdf() if build else 'not built'}")
     if in_repository:
+        (ROOT / "codecheck.yml").write_text(codecheck_text(ROOT), encoding="utf-8")
         print(compare_with_committed(ROOT))
     return 0
 
