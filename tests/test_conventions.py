@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 import yaml
+from test_paper import digits
 
 from pinnlib import __version__
 from pinnlib.bundle.codecheck import codecheck_text
@@ -14,6 +15,7 @@ from pinnlib.paths import ROOT
 
 ENVIRONMENT = (ROOT / "environment.yml").read_text()
 CODECHECK = yaml.safe_load((ROOT / "codecheck.yml").read_text())
+CLI = (ROOT / "pinnlib" / "bundle" / "cli.py").read_text()
 AUTHORS = [{"name": "The pinn-gates contributors"}]
 
 
@@ -87,6 +89,39 @@ def test_the_workflow_fails_if_a_table_differs(tmp_path):
     assert expected in compare_with_committed(tmp_path)
     table.write_text("k\n60\n")
     assert expected not in compare_with_committed(tmp_path)
+
+
+# The pages of the supplement
+
+
+@pytest.fixture(params=["checklist", "mlrc"])
+def page(request):
+    """A page as LaTeX, without comments."""
+    text = (ROOT / "paper" / f"{request.param}.tex").read_text(encoding="utf-8")
+    return re.sub(r"(?<!\\)%.*", "", text)
+
+
+def test_no_result_is_typed_in_the_pages(page):
+    assert digits(page) == []
+
+
+def test_every_macro_of_the_pages_is_defined(page):
+    macros = (ROOT / "paper" / "generated" / "macros.tex").read_text(encoding="utf-8")
+    for name in re.findall(r"\\([A-Z][A-Za-z]+)", page):
+        assert f"\\newcommand{{\\{name}}}" in macros
+
+
+def test_every_place_in_the_checklist_is_there():
+    page = (ROOT / "paper" / "checklist.tex").read_text(encoding="utf-8").replace("{-}", "-")
+    places = [code.replace("\\", "") for code in re.findall(r"\\code\{(.*?)\}", page)]
+    assert "data/claims.csv" in places
+    for place in places:
+        if place.startswith("./run_all.sh"):
+            verb = place.split()[-1]
+            assert verb in (ROOT / "run_all.sh").read_text() + CLI, place
+        else:
+            report = ROOT / "pinnlib" / "report" / place  # a rule's file, named with its folder
+            assert (ROOT / place).exists() or report.exists(), place
 
 
 # Citation
