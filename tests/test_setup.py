@@ -17,7 +17,7 @@ from pinnlib.paths import ROOT
 
 PIPS = re.findall(r"^ {6}- (.+)$", (ROOT / "environment.yml").read_text(), re.M)
 OPTIONS = ["-c constraints.txt", "-e ."]
-NOT_PINNED = ("pinnlib", "pip", "setuptools", "wheel")  # ours, and what installs packages
+NOT_PINNED = ("pinnlib", "pip", "wheel")  # ours, and what installs packages
 BY_PLATFORM = ("appnope", "colorama", "pywinpty", "nvidia-", "cuda-", "triton")  # not on ours
 
 
