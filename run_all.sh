@@ -28,7 +28,7 @@ usage: ./run_all.sh [verb] [options]
   lab [jupyter options]     open JupyterLab at the quickstart (as root too: containers); the explorer is beside it
   --help                    this text
 
-The environment is .venv, built from the pins in environment.yml and rebuilt when they change.
+The environment is .venv, built from the pins in environment.yml and constraints.txt and rebuilt when they change.
 An active conda environment of the name given there is used as it is.
 As root with apt-get, LaTeX (for the PDF) and Chromium (for the tests) are installed if they are missing.
 TEXT
@@ -44,18 +44,22 @@ build() {
     python=
   done
   [ -n "$python" ] || die "Python 3.11 is needed (none of python3.11, python3, python is it)"
+  [ -e .venv/stamp ] || restore # a set-up was killed
+  if is_current; then return; fi
   echo "Setting up .venv from environment.yml (2-3 minutes, once)" >&2
-  [ -e .venv/stamp ] || rm -rf .venv # unfinished
-  [ -e .venv ] || [ ! -e .venv.old ] || mv .venv.old .venv # a set-up was killed
   rm -rf .venv.old
   [ ! -e .venv ] || mv .venv .venv.old
-  if ! install "$python"; then
-    rm -rf .venv
-    [ ! -e .venv.old ] || mv .venv.old .venv
-    die "the installation failed, see build/set-up.log (it needs a network); what was there is kept"
-  fi
+  trap restore EXIT
+  install "$python" || die "the installation failed, see build/set-up.log (it needs a network); what was there is kept"
   echo "$stamp" >.venv/stamp
+  trap - EXIT
   rm -rf .venv.old
+}
+
+# Put back the environment that an unfinished set-up has moved aside.
+restore() {
+  rm -rf .venv
+  [ ! -e .venv.old ] || mv .venv.old .venv
 }
 
 install() {
@@ -63,6 +67,7 @@ install() {
   {
     "$1" -m venv .venv || { echo "on Debian: apt-get install python3-venv"; return 1; }
     sed -n '/- pip:/,$ s/^ \{6\}- //p' environment.yml >.venv/requirements.txt
+    cp constraints.txt .venv # the requirements name it, and pip looks beside them
     .venv/bin/python -m pip install -q --disable-pip-version-check -r .venv/requirements.txt
   } >build/set-up.log 2>&1
 }
@@ -73,7 +78,7 @@ setup() {
   local name stamp waiting=
   name=$(sed -n 's/^name: *//p' environment.yml)
   if [ "${CONDA_DEFAULT_ENV:-}" = "$name" ]; then return; fi
-  stamp="$PWD $(cat environment.yml pyproject.toml | cksum)"
+  stamp="$PWD $(cat environment.yml constraints.txt pyproject.toml | cksum)"
   exec 9>.venv.lock # held, shared, by whoever works in .venv; whoever rebuilds it must be alone
   unset PYTHONPATH PYTHONHOME # other versions of the library, or another Python
   until lock -s && is_current; do

@@ -6,6 +6,7 @@ pipeline   runs the notebooks
 output     writes the files of a notebook and their manifest
 staleness  finds outputs that are older than their inputs
 committed  compares a rebuild with the committed tables
+codecheck  the manifest of figures and tables for a certifier
 html       a notebook as one HTML file
 index      the front page of a build
 pdf        the report by latexmk

@@ -6,6 +6,7 @@ from argparse import Namespace
 
 from pinnlib.bundle import pipeline
 from pinnlib.bundle.cli import MODELS
+from pinnlib.bundle.codecheck import codecheck_text
 from pinnlib.bundle.committed import compare_with_committed
 from pinnlib.bundle.html import write_page
 from pinnlib.bundle.index import write_index
@@ -55,6 +56,7 @@ def reproduce(options: Namespace) -> int:
     place = ROOT / (options.output or f"build/{profile}")
     if in_repository:
         write_page(NOTEBOOKS / "explorer.ipynb", place / "notebooks")
+        (ROOT / "codecheck.yml").write_text(codecheck_text(ROOT), encoding="utf-8")
         print(compare_with_committed(ROOT))
     index = write_index(place, ROOT if in_repository else place)
     print(f"open in a browser: {relative(index)}")
