@@ -13,9 +13,10 @@ _EXPORTS = {
     "gates": ["GATES", "Exponential", "Gate", "Jet", "Linear", "Rational", "Tanh"],
     "models": ["MLP", "MODELS", "AdaptiveFourier", "FixedFourier", "Trunk"],
     "reference": ["Problem", "reference_solution"],
+    "result": ["Result", "predict"],
     "spec": ["RunSpec"],
     "systems": ["SYSTEMS", "SpringPendulum", "System"],
-    "training": ["Result", "predict", "train"],
+    "training": ["TrainingError", "train"],
 }
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
 __all__ = sorted(_MODULE_OF)

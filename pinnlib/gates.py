@@ -10,6 +10,8 @@ from torch import Tensor
 from pinnlib import ops
 from pinnlib.registry import Named, Registry, set_numbers, validate
 
+SIZES = (1e-9, 1e9)  # of a gate: float32 holds its products with the trunk and their squares
+
 
 class Jet(NamedTuple):
     """A function of time with its two derivatives: (u, u', u'') at the same times."""
@@ -29,11 +31,11 @@ class Gate(Named):
 
 
 class _Positive(Gate):
-    """A gate whose fields are numbers > 0."""
+    """A gate whose fields are numbers > 0, within SIZES."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        set_numbers(self, {field.name: "> 0" for field in fields(self)})
+        set_numbers(self, {field.name: SIZES for field in fields(self)})
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,10 @@ def validate_gate(gate: Gate, horizon: float) -> None:
     check(given[0][0] != 0, "of non-zero slope at t=0, but g'(0)=0")
     finite = torch.stack([g, *given]).isfinite().all()
     check(finite, f"finite on [0, {horizon}], with its first and second derivative")
+    slope, largest = float(given[0][0].abs()), float(g.abs().max())
+    ok = SIZES[0] <= min(slope, largest) and max(slope, largest) <= SIZES[1]
+    bounds = f"with |g'(0)| and the largest |g| from {SIZES[0]:g} to {SIZES[1]:g}"
+    check(ok, f"{bounds}, not {slope:.3g} and {largest:.3g}")
     check((g[1:] * given[0][0] > 0).all(), f"free of zeros on (0, {horizon}]")
     for name, ours, right in zip(("first", "second"), given, exact, strict=True):
         tolerance = 1e-6 * (right.abs() + right.abs().mean())

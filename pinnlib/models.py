@@ -20,6 +20,8 @@ Blocks = dict[str, Tensor]  # parameters by name, each (runs, …)
 Shapes = dict[str, tuple[int, ...]]  # of one run
 Nodes = list[int]  # number of Chebyshev points, per run
 MOST_NODES = 4096  # a network that needs more is not resolved
+MOST = 10**5  # frequencies of a band
+LARGEST = {"hidden": 10**4, "depth": 100}  # of a network
 
 
 def inverse_softplus(y: np.ndarray) -> np.ndarray:
@@ -91,7 +93,7 @@ def _is_band(band: object) -> bool:
     if not isinstance(band, (tuple, list)) or len(band) != 3:
         return False
     low, high, count = band
-    return is_number(low) and is_number(high) and 0 < low <= high and is_whole(count, 1)
+    return is_number(low) and is_number(high) and 0 < low <= high and is_whole(count, 1, MOST)
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class Fourier(Trunk):
     def __post_init__(self) -> None:
         super().__post_init__()
         ok = isinstance(self.bands, (tuple, list)) and self.bands and all(map(_is_band, self.bands))
-        allowed = "a tuple of (low, high, count) with 0 < low <= high and a whole count >= 1"
+        allowed = f"a tuple of (low, high, count): 0 < low <= high, a whole count from 1 to {MOST}"
         validate("bands", self.bands, ok, allowed)
         bands = tuple((float(low), float(high), int(count)) for low, high, count in self.bands)
         object.__setattr__(self, "bands", bands)
@@ -165,9 +167,10 @@ class MLP(Trunk):
     nodes = 256
 
     def __post_init__(self) -> None:
-        for field in ("hidden", "depth"):
+        for field, most in LARGEST.items():
             value = getattr(self, field)
-            validate(field, value, is_whole(value, 1), "a whole number >= 1")
+            ok = is_whole(value, 1, most)
+            validate(field, value, ok, f"a whole number from 1 to {most}")
             object.__setattr__(self, field, int(value))
 
     def shapes(self, components: int) -> Shapes:

@@ -9,6 +9,8 @@ from functools import cache
 from typing import Any
 
 Registry = dict[str, Any]  # name → class of Named objects
+LONGEST_TEXT = 1000  # characters of a name with its arguments
+LONGEST_SHOWN = 500  # characters of a value in a message
 
 
 class UserError(RuntimeError):
@@ -18,7 +20,15 @@ class UserError(RuntimeError):
 def validate(field: str, value: object, ok: object, allowed: str) -> None:
     """Raise a ValueError that names the field, the value and what is allowed, unless `ok`."""
     if not ok:
-        raise ValueError(f"{field}={value!r} is not allowed: {field} must be {allowed}")
+        raise ValueError(f"{field}={_show(value)} is not allowed: {field} must be {allowed}")
+
+
+def _show(value: object) -> str:
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer of too many digits, or too deep a nest
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
 
 def is_number(value: Any) -> bool:
@@ -30,17 +40,17 @@ def is_number(value: Any) -> bool:
         return False
 
 
-def is_whole(value: Any, least: int) -> bool:
-    """True for a whole number of at least `least`."""
-    return is_number(value) and value == int(value) and value >= least
+def is_whole(value: Any, least: int, most: float = math.inf) -> bool:
+    """True for a whole number from `least` to `most`."""
+    return is_number(value) and value == int(value) and least <= value <= most
 
 
-def set_numbers(thing: Any, limits: Mapping[str, str]) -> None:
-    """Check that fields are finite numbers within {field: "> 0" or ">= 0"}; store floats."""
-    for name, limit in limits.items():
+def set_numbers(thing: Any, ranges: Mapping[str, tuple[float, float]]) -> None:
+    """Check that fields are finite numbers within {field: (smallest, largest)}; store floats."""
+    for name, (low, high) in ranges.items():
         value = getattr(thing, name)
-        ok = is_number(value) and (value > 0 or (value == 0 and limit == ">= 0"))
-        validate(name, value, ok, f"a finite number {limit}")
+        ok = is_number(value) and low <= value <= high
+        validate(name, value, ok, f"a finite number from {low:g} to {high:g}")
         object.__setattr__(thing, name, float(value) + 0.0)  # no negative zero
 
 
@@ -101,6 +111,8 @@ def _build(field: str, kind: type, text: str) -> Any:
 @cache
 def _parse(text: str) -> tuple[str, dict[str, Any]]:
     """("exp", {"alpha": 2}) for "exp(alpha=2)", and ("", {}) for what has another form."""
+    if len(text) > LONGEST_TEXT:
+        return "", {}
     try:
         match ast.parse(text, mode="eval").body:
             case ast.Name(id=name):
@@ -109,6 +121,6 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
                 arguments = {str(word.arg): ast.literal_eval(word.value) for word in keywords}
                 if len(arguments) == len(keywords):  # no argument is given twice
                     return name, arguments
-    except (SyntaxError, ValueError):
-        pass
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        pass  # the last two: the parser gives up on deep nests
     return "", {}

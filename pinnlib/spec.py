@@ -18,7 +18,7 @@ from pinnlib.models import MODELS, Trunk
 from pinnlib.optimisers import OPTIMISERS, SCHEDULES, Optimiser, Schedule
 from pinnlib.reference import Problem, Reference, reference_solution
 from pinnlib.registry import Registry, is_number, is_whole, lookup, overrides, set_numbers, validate
-from pinnlib.systems import SYSTEMS, System
+from pinnlib.systems import STIFFNESS, SYSTEMS, System
 
 PRECISIONS: Registry = {"float32": torch.float32, "float64": torch.float64}
 REGISTRIES = {
@@ -31,9 +31,15 @@ REGISTRIES = {
 }
 CHOICES = {"precision": tuple(PRECISIONS), "form": FORMS}
 START = ("initial_position", "initial_velocity")  # of the system, unless given
-LIMITS = {"k": "> 0", "lr": "> 0", "horizon": "> 0", "lambda_ic": ">= 0", "lambda_phys": ">= 0"}
-STIFFEST = 1e6  # the reference of a stiffer spring takes hours
-LEAST = {"seed": 0, "steps": 1, "points": 1, "lbfgs": 0}  # smallest values of the integers
+RANGES = {  # of the real numbers; beyond them a run makes no sense, or takes hours
+    "k": STIFFNESS,
+    "lr": (1e-12, 1e30),
+    "horizon": (1e-3, 1e4),
+    "lambda_ic": (0, 1e30),
+    "lambda_phys": (0, 1e30),
+}
+WHOLE = {"seed": (0, 2**64), "steps": (1, 10**8), "points": (1, 10**5), "lbfgs": (0, 10**6)}
+MOST_PARAMETERS = 10**7  # of a trunk
 
 
 @cache
@@ -114,15 +120,17 @@ class RunSpec:
             object.__setattr__(self, field, str(lookup(field, registry, getattr(self, field))))
         is_bool = isinstance(self.hard_velocity, bool)
         validate("hard_velocity", self.hard_velocity, is_bool, "True or False")
-        set_numbers(self, LIMITS)
-        validate("k", self.k, self.k <= STIFFEST, f"<= {STIFFEST:g}")
-        for field, least in LEAST.items():
+        set_numbers(self, RANGES)
+        for field, (least, most) in WHOLE.items():
             value = getattr(self, field)
-            validate(field, value, is_whole(value, least), f"a whole number >= {least}")
+            ok = is_whole(value, least, most)
+            validate(field, value, ok, f"a whole number from {least} to {most}")
             object.__setattr__(self, field, int(value))
         ok = self.lbfgs == 0 or self.precision == "float64"
         validate("precision", self.precision, ok, "float64 with lbfgs > 0")
         self._check_initial_state()
+        small = self.trunk.size(len(self.system_object.components)) <= MOST_PARAMETERS
+        validate("model", self.model, small, f"a trunk of at most {MOST_PARAMETERS} parameters")
         self.loss_object.validate_components(self.system_object.components)
         if self.form == "gated":
             validate_gate(self.gate_object, self.horizon)

@@ -11,6 +11,7 @@ from pinnlib import ops
 from pinnlib.registry import Named, Registry, is_number, set_numbers
 
 Array = Any  # a NumPy array or a torch tensor
+STIFFNESS = (1e-6, 1e6)  # smallest and largest k
 State = Any  # positions or velocities: a sequence of arrays, one per component
 
 
@@ -60,8 +61,8 @@ class SpringPendulum(System):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        set_numbers(self, {"k": "> 0", "m": "> 0", "L0": "> 0"})
-        set_numbers(self, {"g": ">= 0", "c_r": ">= 0", "c_theta": ">= 0"})
+        set_numbers(self, {"k": STIFFNESS, "m": (1e-3, 1e3), "L0": (1e-3, 1e3)})
+        set_numbers(self, dict.fromkeys(("g", "c_r", "c_theta"), (0, 1e3)))
 
     def acceleration(self, q: State, v: State) -> tuple[Array, ...]:
         r, theta = q
@@ -87,7 +88,7 @@ class _Stiff(System):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        set_numbers(self, {"k": "> 0"})
+        set_numbers(self, {"k": STIFFNESS})
 
 
 @dataclass(frozen=True)

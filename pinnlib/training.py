@@ -5,14 +5,12 @@ import math
 import os
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 from tqdm.auto import tqdm
 
@@ -20,9 +18,10 @@ from pinnlib import ops
 from pinnlib.ansatz import Series
 from pinnlib.gates import Jet
 from pinnlib.losses import total
-from pinnlib.metrics import Metrics, error_metrics, residual_metrics
+from pinnlib.metrics import Metrics
 from pinnlib.optimisers import lbfgs
-from pinnlib.registry import is_whole, validate
+from pinnlib.registry import UserError, is_whole, validate
+from pinnlib.result import Result, evaluate
 from pinnlib.spec import RunSpec, ansatz_of
 from pinnlib.systems import stack
 
@@ -121,68 +120,6 @@ def _mean_squares(components: Sequence[Tensor], target: Tensor) -> Tensor:
     return total([(column - goal).square() for column, goal in columns]) / len(components)
 
 
-@dataclass(frozen=True)
-class Result:
-    """A finished run: `status` is "ok" or "diverged" (then its metrics are NaN)."""
-
-    spec: RunSpec
-    status: str
-    metrics: Metrics
-    history: pd.DataFrame = field(repr=False)  # update; loss terms and rms_<component> before it
-    parameters: np.ndarray = field(repr=False)  # flat, in the order of `spec.trunk.shapes`
-    seconds: float  # this run's share of its batch
-    snapshots: dict[int, np.ndarray] = field(default_factory=dict, repr=False)  # after an update
-    nodes: int | None = None  # Chebyshev points of a network at the end of training
-
-    def predict(self, times: ArrayLike) -> pd.DataFrame:
-        """State, its two time derivatives and the residual at any times, in float64."""
-        return predict(self.spec, self.parameters, times)
-
-    @property
-    def frequencies(self) -> np.ndarray | None:
-        """The trunk's angular frequencies after training, or None if it has none."""
-        theta = torch.as_tensor(self.parameters[None], dtype=torch.float64)
-        blocks = self.spec.trunk.blocks(theta, len(self.spec.system_object.components))
-        omega = self.spec.trunk.frequencies(blocks)
-        return None if omega is None else omega[0].numpy()
-
-
-def predict(spec: RunSpec, parameters: np.ndarray, times: ArrayLike) -> pd.DataFrame:
-    """Columns t, then <component>, <component>_t, <component>_tt, residual_<component>."""
-    t = torch.from_numpy(np.array(times, dtype=float, ndmin=1))
-    ok = t.ndim == 1 and t.isfinite().all()
-    validate("times", times, ok, "a number or a list of finite numbers")
-    if ((t < 0) | (t > spec.horizon)).any():
-        message = f"times outside [0, {spec.horizon:g}], the interval of training: an extrapolation"
-        warnings.warn(message, stacklevel=3)
-    jets, residual = _motion(spec, parameters, t)
-    columns = {"t": t.numpy()}
-    for name, jet, r in zip(spec.system_object.components, jets, residual, strict=True):
-        columns[name] = jet.value[0].numpy()
-        columns[f"{name}_t"] = jet.first[0].numpy()
-        columns[f"{name}_tt"] = jet.second[0].numpy()
-        columns[f"residual_{name}"] = r[0].numpy()
-    return pd.DataFrame(columns)
-
-
-def _motion(spec: RunSpec, parameters: np.ndarray, t: Tensor) -> tuple[list[Jet], tuple]:
-    """The jets and the residuals of the components at the times t, each (1, points), in float64."""
-    ansatz = spec.ansatz()
-    with torch.no_grad():
-        jets = ansatz.jets(torch.as_tensor(parameters[None], dtype=torch.float64), t[None])
-        return jets, ansatz.residual(jets)
-
-
-def evaluate(spec: RunSpec, parameters: np.ndarray) -> Metrics:
-    """All metrics of a run on the reference grid."""
-    jets, residuals = _motion(spec, parameters, torch.from_numpy(spec.reference.t))
-    q = torch.cat([jet.value for jet in jets]).numpy()
-    velocity = torch.cat([jet.first for jet in jets]).numpy()
-    residual = torch.cat(residuals).numpy()
-    errors = error_metrics(spec.system_object, q, spec.reference.q)
-    return errors | residual_metrics(spec.system_object, residual, velocity)
-
-
 def batches(specs: Iterable[RunSpec], parts: int = 1) -> Iterator[list[RunSpec]]:
     """Lists of specs that train together: they differ in NUMBERS only, equal seeds side by side.
 
@@ -215,6 +152,8 @@ def train_batch(
 
     During L-BFGS it is called with 0. If it raises, the training ends.
     """
+    for spec in specs:
+        _ = spec.reference  # a problem without a solution is noticed before the training
     began = time.perf_counter()
     steps = specs[0].steps
     theta, collocation, objective = start(specs)
@@ -292,6 +231,28 @@ def _outcome(spec: RunSpec, parameters: np.ndarray) -> tuple[str, Metrics]:
     return "diverged", dict.fromkeys(metrics, math.nan)
 
 
+class TrainingError(UserError):
+    """Some of the runs raised an error; `results` are the others."""
+
+    def __init__(self, message: str, results: list[Result]) -> None:
+        super().__init__(message)
+        self.results = results
+
+
+def train_outcomes(
+    specs: Sequence[RunSpec],
+    snapshots: Sequence[int] = (),
+    advance: Callable[[int], object] = lambda updates: None,
+) -> list[Result | Exception]:
+    """`train_batch`; if it raises an error, its runs one by one: a Result or an error for each."""
+    try:
+        return list(train_batch(specs, snapshots, advance))
+    except Exception as error:
+        if len(specs) == 1:
+            return [error]
+    return [outcome for spec in specs for outcome in train_outcomes([spec], snapshots)]
+
+
 def train(
     specs: RunSpec | Iterable[RunSpec], snapshots: Iterable[int] = (), progress: bool | None = None
 ) -> list[Result]:
@@ -299,6 +260,8 @@ def train(
 
     `snapshots` are updates after which the parameters are kept (0: before the first).
     `progress`: True or False; by default a bar in a terminal or a live notebook.
+    If one of several runs raises an error, the others are trained all the same; then a
+    TrainingError names it, whose `results` are theirs.
     """
     specs = [specs] if isinstance(specs, RunSpec) else list(specs)
     ok = specs and all(isinstance(spec, RunSpec) for spec in specs)
@@ -315,9 +278,22 @@ def train(
         progress = HEADLESS not in os.environ and (
             "ipykernel" in sys.modules or sys.stderr.isatty()
         )
-    results: dict[RunSpec, Result] = {}
+    outcomes: dict[RunSpec, Result | Exception] = {}
     with tqdm(total=total, unit="update", desc=label, disable=not progress) as bar:
         for batch in batches(distinct):
-            for result in train_batch(batch, snapshots, bar.update):
-                results[result.spec] = result
-    return [results[spec] for spec in specs]
+            trained = train_outcomes(batch, snapshots, bar.update)
+            outcomes.update(zip(batch, trained, strict=True))
+    results, errors = [], {}
+    for spec in specs:
+        outcome = outcomes[spec]
+        if isinstance(outcome, Exception):
+            errors[spec] = outcome
+        else:
+            results.append(outcome)
+    if len(distinct) == 1 and errors:
+        raise errors[specs[0]]
+    if errors:
+        failed = [f"{spec}: {type(error).__name__}: {error}" for spec, error in errors.items()]
+        counts = f"{len(errors)} of {len(distinct)} runs failed; `results` holds the others"
+        raise TrainingError("\n".join([counts, *failed]), results)
+    return results

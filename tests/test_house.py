@@ -27,7 +27,7 @@ HEAVY = {"matplotlib", "seaborn", "dask", "distributed", "IPython", "ipykernel",
 LATE = {  # imports inside a function: module → what it imports late, and why
     "pinnlib.bundle.cli": "pinnlib.bundle.commands",  # options are checked before torch is loaded
 }
-CORE_LINES = 1950  # read in two hours
+CORE_LINES = 2050  # read in two hours
 NUMBA = {"compiled", "inlined", "ufunc", "intrinsic"}  # decorators
 TOKENS_PER_LINE = 10
 LAYOUT = {

@@ -12,7 +12,8 @@ from pinnlib import RunSpec
 from pinnlib.analysis import ntk
 from pinnlib.gates import GATES
 from pinnlib.models import MODELS
-from pinnlib.training import initial_parameters, predict
+from pinnlib.result import predict
+from pinnlib.training import initial_parameters
 
 TIMES = np.linspace(0.3, 10, 5)
 EVERY = [(model, gate) for model in MODELS for gate in ("exp", "linear")]

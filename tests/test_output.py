@@ -9,16 +9,21 @@ from pathlib import Path
 import IPython
 import IPython.display
 import matplotlib.pyplot as plt
+import nbformat
 import numpy as np
 import pandas as pd
+import papermill
 import pytest
 from matplotlib.figure import Figure
+from papermill.exceptions import PapermillExecutionError
 
 from pinnlib import RunSpec
 from pinnlib.bundle import output
 from pinnlib.bundle.output import LAB, Output
+from pinnlib.bundle.parameters import assignments, validate_parameter
 from pinnlib.paths import ROOT
 from pinnlib.registry import UserError
+from pinnlib.runs.store import Store
 
 
 @pytest.fixture
@@ -85,9 +90,10 @@ def test_the_manifest_names_what_was_read_and_written(tmp_path):
 def test_a_figure_is_shown_in_a_notebook_and_closed(tmp_path, monkeypatch):
     figure, _ = plt.subplots()
     shown = []
+    out = Output("01_a", {}, tmp_path)
     monkeypatch.setattr(IPython, "get_ipython", lambda: "a shell")
     monkeypatch.setattr(IPython.display, "display", shown.append)
-    Output("01_a", {}, tmp_path).figure(figure, "a/b.c")
+    out.figure(figure, "a/b.c")
     assert shown == [figure]
     assert not plt.fignum_exists(figure.number)
     names = sorted(path.name for path in (tmp_path / "figures" / "a").iterdir())
@@ -145,3 +151,76 @@ def test_a_table_is_written_without_jupyter(tmp_path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
     assert (tmp_path / "data" / "x.csv").exists()
+
+
+# Parameters that papermill is called with directly
+
+
+def run_with(folder, **given):
+    """Execute a notebook of three parameters and an Output, as `papermill -p` does."""
+    defaults = 'output = "build/lab"\ntrain_missing = False\nseeds = 20\nlr = 1.0\nworkers = None'
+    use = f"from pinnlib.bundle.output import Output\nOutput('01_a', {{}}, {str(folder)!r})"
+    cells = [nbformat.v4.new_code_cell(source) for source in (defaults, use)]
+    cells[0].metadata["tags"] = ["parameters"]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / "in.ipynb")
+    paths = (str(folder / "in.ipynb"), str(folder / "out.ipynb"))
+    options = {
+        "kernel_name": "python3",
+        "language": "python",
+        "progress_bar": False,
+        "cwd": str(ROOT),
+    }
+    papermill.execute_notebook(*paths, given, **options)
+
+
+@pytest.mark.notebook
+def test_a_notebook_takes_parameters_of_its_types(tmp_path):
+    run_with(tmp_path, train_missing=True, seeds=2, lr=3, workers=2)
+
+
+@pytest.mark.notebook
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"train_missing": "false"}, "train_missing='false' .* of type bool"),
+        ({"seed": 3}, "parameter='seed' .* one of output, train_missing, seeds"),
+    ],
+)
+def test_a_notebook_refuses_parameters_by_name(tmp_path, given, message):
+    with pytest.raises(PapermillExecutionError, match=message):
+        run_with(tmp_path, **given)
+
+
+DEFAULTS = assignments('output = ""\ntrain_missing = False\nlr = 1.0\nworkers = None\nks = [1, 2]')
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("train_missing", 0),
+        ("train_missing", None),
+        ("lr", "1e-3"),
+        ("lr", True),
+        ("workers", "2"),
+        ("ks", 20),
+    ],
+)
+def test_a_value_of_another_type_is_refused(name, value):
+    with pytest.raises(ValueError, match=f"^{name}="):
+        validate_parameter(name, value, DEFAULTS, "01_a")
+    fitting = {"train_missing": True, "lr": 2, "workers": None, "ks": []}
+    validate_parameter(name, fitting[name], DEFAULTS, "01_a")
+
+
+def test_a_value_that_is_no_literal_is_shown_as_it_is_written():
+    assert assignments("lr = float('nan')") == {"lr": "float('nan')"}
+
+
+def test_the_manifest_says_how_the_records_were_checked(tmp_path):
+    record = next(iter(Store().load().values()))
+    out = Output("01_a", {}, tmp_path)
+    out.load([RunSpec(**record["spec"])])
+    out.close()
+    manifest = json.loads((tmp_path / "data" / "provenance" / "01_a.json").read_text())
+    assert "checksum" in manifest["records"]
+    assert "verify" in manifest["records"]

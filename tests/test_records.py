@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import pinnlib
-from pinnlib import GATES, MODELS, AdaptiveFourier, Linear, RunSpec
+from pinnlib import GATES, MODELS, AdaptiveFourier, Linear, RunSpec, training
 from pinnlib.analysis import samples
 from pinnlib.paths import RECORDS, ROOT, RUNS_CSV
-from pinnlib.runs import executors, provenance
+from pinnlib.runs import provenance
 from pinnlib.runs.audit import COMPARED, audit
 from pinnlib.runs.files import replacing
 from pinnlib.runs.progress import TimeEstimate
@@ -629,15 +629,15 @@ def test_a_read_only_folder_gives_a_clear_error(tmp_path, monkeypatch):
 
 
 def test_a_failing_run_is_recorded_reported_and_tried_again(tmp_path, monkeypatch):
-    real = executors.train_batch
+    real = training.train_batch
 
-    def flaky(specs, **options):
+    def flaky(specs, *options):
         if any(spec.seed == 1 for spec in specs):
             raise MemoryError("no room")
-        return real(specs, **options)
+        return real(specs, *options)
 
     specs = [RunSpec(seed=s, **TINY) for s in range(3)]
-    monkeypatch.setattr(executors, "train_batch", flaky)
+    monkeypatch.setattr(training, "train_batch", flaky)
     report = sweep(specs, tmp_path, workers=1)
     assert runs_of(specs, report.records)["status"].tolist() == ["ok", "failed", "ok"]
     assert "failed: 1" in str(report)

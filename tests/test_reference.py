@@ -12,6 +12,7 @@ from pinnlib.paths import REFERENCES
 from pinnlib.reference import INDEX, NotOnFileWarning, read_reference, solve
 from pinnlib.registry import UserError
 from pinnlib.report import reference_solutions
+from pinnlib.systems import HenonHeiles
 
 START = ((1.0, 0.2), (0.0, 0.0))
 SHORT = Problem(SpringPendulum(k=41.5), *START, horizon=1.0)  # not on file
@@ -62,6 +63,20 @@ def test_a_vertical_pendulum_is_a_linear_oscillator_in_closed_form():
 def test_the_grid_is_equally_spaced():
     t = RunSpec(k=20).reference.t
     assert t.tolist() == [i * (10 / 1999) for i in range(1999)] + [10.0]
+
+
+@pytest.mark.parametrize(
+    "problem, field, reason",
+    [
+        (Problem(HenonHeiles(k=1.0), (0.0, 9.0), (0.0, 0.0)), "problem", "no reference solution"),
+        (Problem(SpringPendulum(), (1.0, 0.0), (-99.0, 0.0)), "initial_position", "r stays > 0"),
+        (Problem(SpringPendulum(k=1e6), *START, 1e4), "problem", "30000 evaluations .* reach t = "),
+    ],
+)
+def test_a_problem_without_a_usable_solution_is_refused_soon(monkeypatch, problem, field, reason):
+    monkeypatch.setattr(reference, "MOST_EVALUATIONS", 30000)
+    with pytest.raises(ValueError, match=f"(?s)^{field}=.*{reason}"):
+        solve(problem)
 
 
 # The files

@@ -13,7 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pinnlib
-from pinnlib import GATES, MODELS, SYSTEMS, Exponential, Gate, Linear, RunSpec, SpringPendulum
+from pinnlib import (
+    GATES,
+    MODELS,
+    SYSTEMS,
+    Exponential,
+    Gate,
+    Linear,
+    RunSpec,
+    SpringPendulum,
+    training,
+)
 from pinnlib.ansatz import FORMS
 from pinnlib.gates import Jet, validate_gate
 from pinnlib.losses import LOSSES, Balanced, Weighted
@@ -21,7 +31,7 @@ from pinnlib.optimisers import Cosine
 from pinnlib.runs.progress import Lines, notebook_tqdm, progress_bar
 from pinnlib.runs.store import Store
 from pinnlib.spec import key_of
-from pinnlib.training import HEADLESS
+from pinnlib.training import HEADLESS, TrainingError, batches
 
 BAD = [  # field, value, a part of what the message says is allowed
     ("model", "transformer", "baseline"),
@@ -35,24 +45,24 @@ BAD = [  # field, value, a part of what the message says is allowed
     ("precision", "float16", "float32, float64"),
     ("system", "double_pendulum", "spring_pendulum"),
     ("system", "spring_pendulum(k=5.0)", "field of its own"),
-    ("k", -1, "> 0"),
-    ("k", 0, "> 0"),
-    ("k", 1e30, "<= 1e+06"),
+    ("k", -1, "from 1e-"),
+    ("k", 0, "from 1e-"),
+    ("k", 1e30, "to 1e+06"),
     ("k", 10**400, "finite"),
     ("system", "spring_pendulum(k=20.0)", "field of its own"),
     ("k", math.nan, "finite"),
     ("k", "20", "finite number"),
     ("k", True, "finite number"),
-    ("lambda_ic", -50, ">= 0"),
-    ("lambda_phys", math.inf, ">= 0"),
-    ("lr", 0, "> 0"),
-    ("lr", "1e-3", "> 0"),
-    ("horizon", -10, "> 0"),
-    ("seed", -1, ">= 0"),
+    ("lambda_ic", -50, "from 0 to"),
+    ("lambda_phys", math.inf, "from 0 to"),
+    ("lr", 0, "from 1e-"),
+    ("lr", "1e-3", "from 1e-"),
+    ("horizon", -10, "from 0.001"),
+    ("seed", -1, "from 0 to"),
     ("seed", 0.5, "whole number"),
-    ("steps", 0, ">= 1"),
+    ("steps", 0, "from 1 to"),
     ("steps", math.nan, "whole number"),
-    ("points", 0, ">= 1"),
+    ("points", 0, "from 1 to"),
     ("initial_position", (1e-4, 0.2), "r > 0.0001"),
     ("initial_position", (1.0,), "r, theta"),
     ("initial_position", (1.0, math.nan), "finite"),
@@ -65,12 +75,28 @@ BAD = [  # field, value, a part of what the message says is allowed
     ("schedule", "linear", "constant, cosine"),
     ("schedule", "cosine(warmup=5)", "none"),
     ("schedule", 0.5, "constant, cosine"),
-    ("lbfgs", -1, ">= 0"),
+    ("lbfgs", -1, "from 0 to"),
     ("lbfgs", 0.5, "whole number"),
     ("lbfgs", True, "whole number"),
     ("lbfgs", "10", "whole number"),
     ("system", "van_der_pol(k=2.0)", "field of its own"),
     ("system", "quartic(m=2.0)", "quartic with arguments"),
+    ("horizon", 1e-9, "from 0.001 to 10000"),
+    ("horizon", 1e300, "from 0.001 to 10000"),
+    ("k", 1e-300, "from 1e-06"),
+    ("points", 10**9, "from 1 to 100000"),
+    ("steps", 10**15, "from 1 to 100000000"),
+    ("lbfgs", 10**15, "from 0 to 1000000"),
+    ("seed", 2**65, "from 0 to"),
+    ("model", "baseline(hidden=10000)", "10000000 parameters"),
+    ("model", "baseline(hidden=9999, depth=100)", "10000000 parameters"),
+    ("gate", "exp(alpha=1e-06, scale=1e-06)", "not 1e-12 and 1e-11"),
+    ("gate", "linear(scale=500000000.0)", "from 1e-09 to 1e+09"),
+    ("gate", "exp(alpha={[]: 1})", "exp, linear"),
+    ("gate", "exp(alpha=" + "(" * 150 + "1" + ")" * 150 + ",)" * 3, "exp, linear"),
+    ("gate", "exp(alpha=" + "-" * 400 + "1)", "exp, linear"),
+    ("gate", "exp\0", "exp, linear"),
+    ("gate", "\ud800", "exp, linear"),
 ]
 BAD_TOGETHER = [  # settings, the field that the message names, its value, what is allowed
     (
@@ -117,16 +143,23 @@ BAD_TOGETHER = [  # settings, the field that the message names, its value, what 
     ),
 ]
 BAD_ARGUMENTS = [  # field, name of the object, argument, its value, a part of what is allowed
-    ("gate", "exp", "alpha", 0.0, "> 0"),
-    ("gate", "exp", "alpha", -1.0, "> 0"),
-    ("system", "spring_pendulum", "c_r", -1.0, ">= 0"),
-    ("model", "baseline", "hidden", True, "whole number >= 1"),
+    ("gate", "exp", "alpha", 0.0, "from 1e-09"),
+    ("gate", "exp", "alpha", -1.0, "from 1e-09"),
+    ("system", "spring_pendulum", "c_r", -1.0, "from 0 to"),
+    ("model", "baseline", "hidden", True, "whole number from 1"),
     ("model", "adaptive", "bands", (1, 2), "low, high, count"),
     ("model", "adaptive", "bands", ((1, 2, 1.5),), "low, high, count"),
     ("model", "fixed", "bands", (1, 2, 3), "low, high, count"),
     ("model", "fixed", "bands", (0.5, 5.0, 16), "low, high, count"),  # the outer tuple forgotten
     ("model", "fixed", "bands", (("1", "2", "3"),), "low, high, count"),
     ("model", "fixed", "bands", ((True, 2.0, 3),), "low, high, count"),
+    ("gate", "exp", "alpha", 1e-60, "from 1e-09 to 1e+09"),
+    ("gate", "linear", "scale", 1e60, "from 1e-09 to 1e+09"),
+    ("system", "spring_pendulum", "m", 1e-12, "from 0.001 to 1000"),
+    ("system", "spring_pendulum", "g", 1e9, "from 0 to 1000"),
+    ("model", "baseline", "hidden", 10**9, "from 1 to 10000"),
+    ("model", "baseline", "depth", 10**9, "from 1 to 100"),
+    ("model", "adaptive", "bands", ((0.5, 5.0, 10**9),), "low, high, count"),
     ("loss", "weighted", "weights", (1.0, 0.0), "> 0"),
     ("loss", "weighted", "weights", (1.0, -2.0), "> 0"),
     ("loss", "weighted", "weights", (), "> 0"),
@@ -166,10 +199,71 @@ def test_settings_that_do_not_go_together_are_refused_by_name(settings, field, v
     check_refusal(RunSpec, settings, field, value, allowed)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "exp(alpha=" + "9" * 10**6 + ")",
+        "(" * 10**6,
+        "-" * 10**6 + "1",
+        "exp(alpha=" + "[" * 10**5 + "]" * 10**5 + ")",
+    ],
+)
+def test_a_text_that_breaks_the_parser_is_refused_in_a_short_message(text):
+    with pytest.raises(ValueError, match="^gate=.*… is not allowed") as caught:
+        RunSpec(gate=text)
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_number_of_too_many_digits_is_refused_by_name():
+    with pytest.raises(ValueError, match="^k=<int> is not allowed"):
+        RunSpec(k=10**5000)
+
+
 @pytest.mark.parametrize("specs", [[], "adaptive", [RunSpec(), "x"], [None]])
 def test_train_wants_specs(specs):
     with pytest.raises(ValueError, match="^specs="):
         pinnlib.train(specs)
+
+
+UNBOUND = {"system": "henon_heiles", "initial_position": (0, 9)}  # it escapes to infinity
+
+
+def test_a_run_that_fails_leaves_the_results_of_the_others():
+    good, bad = RunSpec(steps=3, points=9), RunSpec(steps=3, points=9, **UNBOUND)
+    with pytest.raises(TrainingError, match="1 of 2 runs failed") as caught:
+        pinnlib.train([good, bad])
+    (kept,) = caught.value.results
+    (alone,) = pinnlib.train(good)
+    assert kept.spec == good
+    assert np.array_equal(kept.parameters, alone.parameters)
+    assert str(bad) in str(caught.value)
+    assert "no reference solution" in str(caught.value)
+
+
+def test_a_run_of_a_batch_that_fails_leaves_the_results_of_the_batch(monkeypatch):
+    outside = {"initial_position": (1.0, 0.0), "initial_velocity": (-99.0, 0.0)}
+    specs = [RunSpec(steps=3, points=9), RunSpec(steps=3, points=9, **outside)]
+    assert len(list(batches(specs))) == 1
+    with pytest.raises(TrainingError, match="r stays > 0.0001") as caught:
+        pinnlib.train(specs)
+    assert [result.spec for result in caught.value.results] == specs[:1]
+
+
+def test_the_error_of_a_single_run_is_raised_before_it_is_trained(monkeypatch):
+    monkeypatch.setattr(training, "start", None)  # of a training
+    with pytest.raises(ValueError, match="^problem=.*no reference solution"):
+        pinnlib.train(RunSpec(**UNBOUND))
+
+
+def test_a_result_without_parameters_says_why_it_cannot_predict():
+    spec = RunSpec(model="baseline", steps=1, points=5)
+    (result,) = pinnlib.train(spec)
+    bare = dataclasses.replace(result, parameters=None)
+    for use in (lambda: bare.predict([0.0]), lambda: bare.frequencies):
+        with pytest.raises(ValueError, match="^parameters.*a record keeps none of a network"):
+            use()
+    with pytest.raises(ValueError, match=r"^parameters of shape=\(3,\).*33538"):
+        pinnlib.predict(spec, np.zeros(3), [0.0])
 
 
 @pytest.mark.parametrize("snapshots", [(-1,), (6,), (1.5,), (True,)])

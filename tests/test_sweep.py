@@ -21,7 +21,7 @@ import pytest
 import torch
 from test_records import essence
 
-from pinnlib import GATES, MLP, MODELS, Gate, RunSpec
+from pinnlib import GATES, MLP, MODELS, Gate, RunSpec, training
 from pinnlib.explorer.runs import RunLibrary
 from pinnlib.gates import Jet
 from pinnlib.paths import ROOT
@@ -208,14 +208,14 @@ def test_a_real_scheduler_with_a_worker_killed_in_the_middle(tmp_path, undisturb
 
 def serve_until_seed_one(pipe):
     """The work of a worker that dies of the run with seed 1."""
-    train = executors.train_batch
+    train = training.train_batch
 
-    def deadly(specs, **options):
+    def deadly(specs, *options):
         if any(spec.seed == 1 for spec in specs):
             os._exit(1)
-        return train(specs, **options)
+        return train(specs, *options)
 
-    executors.train_batch = deadly
+    training.train_batch = deadly
     executors.serve_batches(pipe)
 
 

@@ -1,6 +1,7 @@
 """Records altered on purpose are named, also where their checksum was computed again."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -78,6 +79,9 @@ def shift(name):
         (SPECS[2], lambda record: record["metrics"].update(rel_l2_u=0.01), "rel_l2_u"),
         (SPECS[2], lambda record: record["metrics"].update(residual_max=0.0), "largest"),
         (SPECS[3], lambda record: record["metrics"].update(rel_l2_u=0.01), "diverged"),
+        (SPECS[2], lambda record: record["history"]["rms_r"].__setitem__(0, 9.0), "history"),
+        (SPECS[0], lambda record: record["made"].pop("cpu"), "cpu"),
+        (SPECS[0], lambda record: record["made"].update(torch=2), "made"),
     ],
 )
 def test_an_altered_record_is_named(store, spec, change, word):
@@ -130,9 +134,59 @@ def test_the_command_fails_and_prints_a_line_per_failure(store, capsys):
     assert last.endswith("1 failures")
 
 
+SAMPLE = 10  # every tenth record of the repository; `./run_all.sh verify` checks all of them
+
+
 @pytest.mark.slow
-def test_every_record_of_the_repository_passes():
-    assert verify().failures == []
+def test_a_tenth_of_the_records_of_the_repository_passes():
+    found = verify(every=SAMPLE)
+    assert found.failures == []
+    assert found.recomputed > 1000
+    assert found.without_parameters > 10
+
+
+def git(folder, *arguments):
+    name = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", *name, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def committed(store):
+    """The records in a repository of their own."""
+    git(store, "init", "-q")
+    git(store, "add", ".")
+    git(store, "commit", "-qm", "all")
+    assert verify(store).failures == []
+    return store
+
+
+@pytest.mark.parametrize(
+    "spec, change, word",
+    [
+        (SPECS[0], lambda record: record["made"].update(cpu="another"), "made"),
+        (SPECS[0], lambda record: record["history"]["physics"].__setitem__(-1, 9.0), "history"),
+        (SPECS[2], lambda record: record.update(seconds=0.0), "seconds"),
+        (SPECS[2], lambda record: record["metrics"].update(residual_p95=0.0), "metrics"),
+        (SPECS[2], lambda record: record.update(parameters_sha256="0" * 16), "parameters_sha256"),
+    ],
+)
+def test_what_cannot_be_computed_is_compared_with_the_last_commit(committed, spec, change, word):
+    alter(committed, spec, change)
+    (failure,) = verify(committed).failures
+    assert failure == f"{spec.key}: not as in the last commit: {word}"
+
+
+def test_a_record_that_was_committed_and_is_gone_is_named(committed):
+    (committed / "baseline_exp_balanced.jsonl").unlink()
+    (failure,) = verify(committed).failures
+    assert failure == f"{SPECS[2].key}: in the last commit, and gone now"
+
+
+def test_new_records_and_another_order_are_no_failure(committed):
+    path = committed / "adaptive_exp_balanced.jsonl"
+    path.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
+    sweep(RunSpec(seed=2, **TINY), committed, workers=1)
+    assert verify(committed).failures == []
 
 
 def test_a_checksum_alone_is_no_proof(store):

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from pinnlib.bundle.parameters import validate_injected
 from pinnlib.bundle.staleness import Manifest, digest, relative
 from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT
 from pinnlib.registry import UserError, is_number, validate
@@ -22,6 +23,10 @@ from pinnlib.runs.store import Store
 from pinnlib.spec import RunSpec
 
 LAB = "build/lab"  # where a notebook writes that somebody runs by hand
+CHECKED = (
+    "checksum, fields, settings and key of every record when it was read; "
+    "`./run_all.sh verify` recomputes their metrics"
+)
 DIGITS = "%.10g"  # the last of sixteen depend on the machine's BLAS and LAPACK
 
 
@@ -35,6 +40,7 @@ class Output:
     """
 
     def __init__(self, notebook: str, parameters: dict[str, Any], output: str | Path = LAB) -> None:
+        validate_injected(notebook)
         self.notebook = notebook
         self.parameters = {"output": str(output), **parameters}
         self.message = ""
@@ -42,6 +48,7 @@ class Output:
         self.data = self.root / "data"
         self.records = self.data / "records"
         self._in_lab = self.root == ROOT / LAB
+        self._checked = ""  # how the records that were read were checked
         self._read: dict[str, str] = {}
         self._written: dict[Path, str] = {}
         has_records = any(self.records.glob("*.jsonl")) and not self._in_lab
@@ -59,6 +66,7 @@ class Output:
         """The records, declared as read; at least one of the specs must be among them."""
         self.reads(self.records)
         records = Store(self.records).load()
+        self._checked = CHECKED
         if not any(spec.key in records for spec in specs):
             raise UserError(
                 f"none of the {len(specs)} runs that this notebook asks for is on record in "
@@ -121,6 +129,8 @@ class Output:
         manifest["written"] = {
             relative(path): self._written[path] for path in sorted(self._written)
         }
+        if self._checked:
+            manifest["records"] = self._checked
         if self.message:
             manifest["message"] = self.message
         save_manifest(manifest, self.data / "provenance" / f"{self.notebook}.json")

@@ -19,13 +19,13 @@ from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from papermill.exceptions import PapermillExecutionError
 
 from pinnlib.bundle.html import write_page
+from pinnlib.bundle.parameters import Parameters, validate_parameter
 from pinnlib.bundle.staleness import Manifest, relative
 from pinnlib.paths import NOTEBOOKS, ROOT
 from pinnlib.registry import UserError, validate
 from pinnlib.runs.files import replacing
 from pinnlib.training import HEADLESS
 
-Parameters = dict[str, Any]
 Step = tuple[Path, Parameters]  # a notebook and what is injected into it
 
 # Profile → parameters of every notebook that has them.
@@ -78,12 +78,10 @@ def default_parameters(notebook: Path) -> Parameters:
 def own_parameters(notebook: Path, given: Parameters) -> Parameters:
     """Those of the given parameters that the notebook has, of the type of their default."""
     own = {}
-    for name, default in default_parameters(notebook).items():
+    defaults = default_parameters(notebook)
+    for name in defaults:
         if name in given:
-            types = (int, float) if type(default) is float else (type(default),)
-            ok = default is None or type(given[name]) in types
-            allowed = f"of the type of its default {default!r} in {notebook.stem}"
-            validate(name, given[name], ok, allowed)
+            validate_parameter(name, given[name], defaults, notebook.stem)
             own[name] = given[name]
     return own
 

@@ -15,10 +15,11 @@ from pinnlib.analysis.ntk import jacobian, profile
 from pinnlib.metrics import state_error
 from pinnlib.models import Trunk
 from pinnlib.registry import validate
+from pinnlib.result import Result, predict
 from pinnlib.spec import RunSpec
 from pinnlib.style.figures import RED, shades, styles
 from pinnlib.style.labels import path_axes
-from pinnlib.training import Result, initial_parameters, predict
+from pinnlib.training import initial_parameters
 
 WIDTH, ROW, COLUMNS = 9.0, 2.1, 4  # inches, inches, panels in a row
 SEEDS = 5  # untrained networks

@@ -13,8 +13,8 @@ from pinnlib.report.kernel_measurements import (
     concatenate_stages,
     stages_on_record,
 )
+from pinnlib.result import predict
 from pinnlib.runs.record import Records
-from pinnlib.training import predict
 
 
 def in_time(specs: Specs, updates: Updates, records: Records, windows: int = 4) -> pd.DataFrame:

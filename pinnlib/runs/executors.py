@@ -16,7 +16,7 @@ from pinnlib.registry import UserError
 from pinnlib.runs.provenance import origin
 from pinnlib.runs.record import Record, failure_of, record_of
 from pinnlib.spec import RunSpec
-from pinnlib.training import train_batch
+from pinnlib.training import train_outcomes
 
 SPAWN = multiprocessing.get_context("spawn")
 GUARD = (
@@ -45,7 +45,7 @@ class SweepError(UserError):
 
 
 class ShareReporter:
-    """The `advance` callback of `train_batch`; reports the share of the updates done so far."""
+    """The `advance` callback of a training; reports the share of the updates done so far."""
 
     def __init__(self, part: Batch, report: ReportShare) -> None:
         self.total = part[0].steps * len(part)
@@ -58,16 +58,14 @@ class ShareReporter:
 
 
 def train_records(part: Batch, report: ReportShare) -> list[Record]:
-    """The records of a batch; if it raises, those of its runs trained one by one."""
-    try:
-        results = train_batch(part, advance=ShareReporter(part, report))
-        return [record_of(result, origin()) for result in results]
-    except Exception as error:
-        if len(part) == 1:
-            return [failure_of(part[0], error, origin())]
+    """The records of a batch; a run that raises an error has a record of that."""
     records = []
-    for spec in part:
-        records += train_records([spec], lambda share: None)
+    outcomes = train_outcomes(part, advance=ShareReporter(part, report))
+    for spec, outcome in zip(part, outcomes, strict=True):
+        if isinstance(outcome, Exception):
+            records.append(failure_of(spec, outcome, origin()))
+        else:
+            records.append(record_of(outcome, origin()))
     return records
 
 

@@ -2,19 +2,22 @@
 
 The store checks a line's checksum, fields, settings and key when it reads it. Here the metrics are
 computed again from the parameters and the reference on file. Of a run whose parameters are not
-kept, only relations among its numbers can be checked.
+kept, the residuals before the first update are computed again, and relations among its numbers are
+checked. What no computation can prove (`made`, `seconds`, the history after the first update) is
+compared with the last commit, if git has one.
 """
 
 import math
+import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pinnlib.paths import RECORDS
-from pinnlib.registry import validate
+from pinnlib.registry import is_whole, validate
 from pinnlib.runs.progress import progress_bar
-from pinnlib.runs.provenance import NUMERICS
-from pinnlib.runs.record import Record, metrics_of, parameters_of
-from pinnlib.runs.store import Store
+from pinnlib.runs.provenance import NUMERICS, origin
+from pinnlib.runs.record import Record, Records, metrics_of, parameters_of, same_formulas
+from pinnlib.runs.store import Store, decode
 from pinnlib.spec import RunSpec
 from pinnlib.training import evaluate
 
@@ -40,8 +43,14 @@ class Verification:
         return "\n".join([*self.failures, f"{counts}, {len(self.failures)} failures"])
 
 
-def verify(folder: Path | str = RECORDS, progress: bool | None = None) -> Verification:
-    """Check all records of a folder; `progress` as for a sweep."""
+def verify(
+    folder: Path | str = RECORDS, progress: bool | None = None, every: int = 1
+) -> Verification:
+    """Check the records of a folder; `progress` as for a sweep.
+
+    Every line is read and compared with the last commit; `every` = 10 recomputes a tenth of them.
+    """
+    validate("every", every, is_whole(every, 1), "a whole number >= 1")
     records, damaged, foreign = Store(folder).scan()
     found = Verification()
     for line in damaged:
@@ -49,8 +58,10 @@ def verify(folder: Path | str = RECORDS, progress: bool | None = None) -> Verifi
     for line in foreign:
         found.failures.append(f"{line.path.name}:{line.number}: settings or key are not valid")
     validate("records", str(folder), records or found.failures, "a folder with records")
-    with progress_bar(len(records), progress, unit="record") as bar:
-        for key, record in records.items():
+    found.failures += _changes_since_commit(Path(folder), records)
+    sample = list(records.items())[:: int(every)]
+    with progress_bar(len(sample), progress, unit="record") as bar:
+        for key, record in sample:
             fault = _fault(record)
             if fault:
                 found.failures.append(f"{key}: {fault}")
@@ -70,6 +81,9 @@ def _fault(record: Record) -> str:
         return f"numerics {record['numerics']}, not {NUMERICS}: train it again"
     if record["status"] == "failed":
         return ""
+    made = record["made"]
+    if made.keys() != origin().keys() or not all(isinstance(text, str) for text in made.values()):
+        return f"made must hold a text for each of {', '.join(origin())}"
     spec = RunSpec(**record["spec"])
     last = record["history"]["update"][-1]
     if not spec.steps <= last <= spec.steps + spec.lbfgs:
@@ -91,6 +105,8 @@ def _fault(record: Record) -> str:
 
 def _inconsistency(spec: RunSpec, record: Record) -> str:
     """A relation that the metrics of a run without parameters violate, or ""."""
+    if not same_formulas(record):
+        return "its history does not begin with the residuals of these settings"
     metrics = metrics_of(record)
     if record["status"] == "diverged":
         finite = [name for name, value in metrics.items() if math.isfinite(value)]
@@ -107,3 +123,24 @@ def _inconsistency(spec: RunSpec, record: Record) -> str:
     if not metrics["residual_mean"] <= metrics["residual_max"] >= metrics["residual_p95"]:
         return "the largest residual is not the largest"
     return ""
+
+
+def _changes_since_commit(folder: Path, records: Records) -> list[str]:
+    """A line for each record that the last commit has with other fields; none without git."""
+    command = ["git", "diff", "--text", "--no-color", "--no-ext-diff", "-U0", "HEAD", "--", "."]
+    try:
+        diff = subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
+    except OSError:  # no git
+        return []
+    changes = []
+    for line in diff.splitlines(keepends=True):
+        committed = decode(line[1:]) if line.startswith("-{") else None
+        if committed is None:
+            continue
+        now = records.get(committed["key"], {})
+        names = sorted(name for name in committed if now.get(name) != committed[name])
+        if not now:
+            changes.append(f"{committed['key']}: in the last commit, and gone now")
+        elif names and now["numerics"] == committed["numerics"]:
+            changes.append(f"{committed['key']}: not as in the last commit: {', '.join(names)}")
+    return changes
