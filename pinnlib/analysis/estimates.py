@@ -90,3 +90,13 @@ EFFECTS = {
     "rank_biserial": _rank_biserial,
     "median_log_ratio": _median_log_ratio,
 }
+
+
+def median_interval(values: ArrayLike) -> tuple[float, float, float]:
+    """(low, median, high) with the bootstrap 95% interval; NaN if one is missing or n < 2."""
+    values = np.asarray(values, dtype=float)
+    if len(values) < 2 or np.isnan(values).any():
+        return np.nan, np.nan, np.nan
+    sample = stats.bootstrap((values,), np.median, rng=0, **BOOTSTRAP)
+    low, high = sample.confidence_interval
+    return float(low), float(np.median(values)), float(high)

@@ -28,18 +28,22 @@
     second_order         the Levenberg–Marquardt runs
 07  loss_rules           from contrasts under several losses to answers (`loss_rules.toml`)
     loss_measurements    the gap between the gates under every loss, and effective weights
-    loss_answers         tables and sentences of the answers
+    loss_tables          tables of gaps, errors and turned cells
+    loss_answers         the answers as sentences
     loss_figures         figures of gaps, errors, weights and the control
 08  rate_rules           choices on the tuning seeds, and answers (`rate_rules.toml`)
     tuning               what is chosen on the tuning seeds, and the file that has it
     rate_contrasts       what is compared on the test seeds; the errors of every variant
     rate_answers         the answers as sentences and as LaTeX
+    rate_summaries       the short answers, which README, index page and paper quote
     rate_figures         figures of tuning, gaps, decay, forms of the ansatz and the recipe
 09  system_rules         other systems and L-BFGS: answers, rule by rule (`system_rules.toml`)
-    system_answers       errors, contrasts and verdicts of other systems, in words too
+    system_tables        errors, contrasts and verdicts of other systems
+    system_answers       these in words
     system_figures       figures of these
     optimiser_answers    L-BFGS after Adam, and what each method costs
     optimiser_figures    figures of these
+    phrases              pieces of the sentences of 07, 08 and 09
 10  claims               the ledger: claims of the original and questions of ours (`claims.toml`)
     evidence             what the claims are checked against
     findings             statistical and qualitative claims, decided from the runs

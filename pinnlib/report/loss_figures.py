@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from pinnlib.analysis.significance import LEVEL
 from pinnlib.report.loss_measurements import in_order, loss_label
+from pinnlib.report.loss_tables import turned_cells
 from pinnlib.style.figures import (
     BROWN,
     COLUMN,
@@ -19,8 +20,11 @@ from pinnlib.style.figures import (
     add_legend,
     add_note,
     bar_lengths,
+    draw_seeds,
+    log_axis,
     panels,
     plain_ticks,
+    wrap_notes,
 )
 
 # Error → label, colour, marker, shift of its points; the state is drawn last, on top
@@ -30,8 +34,8 @@ LOOKS = {
     "rel_l2_u": ("state (ReL2E)", "black", "o", 0.0),
 }
 GATE_SHIFTS = {"exp": -0.1, "linear": 0.1}
-CONTROL_LOOKS = {"mse": ("0.55", "s", -0.08), "balanced": ("black", "o", 0.08)}
-TICKS = {"mse": "1\nmse", "frozen": "fro-\nzen", "balanced": "bal-\nanced"}
+CONTROL_LOOKS = {"mse": (PURPLE, "D", -0.08), "balanced": ("black", "o", 0.08)}
+TICKS = {"mse": "1\nmse", "frozen": "frozen", "balanced": "\nbalanced"}
 GAP_LABEL = "error, linear / exp"
 FILLED = "Filled: p after Holm below 0.05"
 
@@ -51,16 +55,16 @@ def _weight_axis(axis: Axes, places: dict[str, float]) -> None:
     for loss in places:
         name = loss_label(loss).removeprefix("weight ")
         labels.append(TICKS.get(name, name))
-    axis.set_xticks(list(places.values()), labels, fontsize=6.5)
+    axis.set_xticks(list(places.values()), labels)
     balancing = [place for loss, place in places.items() if loss.startswith("balanced")]
     if balancing:
         axis.axvline(min(balancing) - 0.75, color="0.8", linewidth=0.6)
 
 
-def _name_sides(axis: Axes) -> None:
+def name_sides(axis: Axes) -> None:
     """Which gate is better above and below 1, at the right edge."""
     for gate, y, place in (("exp", 1, "top"), ("linear", 0, "bottom")):
-        options = {"fontsize": 6.5, "transform": axis.transAxes, "rotation": 90}
+        options = {"fontsize": 7, "transform": axis.transAxes, "rotation": 90}
         axis.text(1.02, y, f"{gate} better", color=GATE_COLOURS[gate], va=place, **options)
 
 
@@ -93,6 +97,7 @@ def plot_loss_gaps(gaps: pd.DataFrame, seeds: pd.DataFrame, compared: pd.DataFra
     ks = sorted(set(gaps["k"]))
     lambdas = sorted(set(gaps["lambda_ic"]), reverse=True)
     places = _places(gaps["loss"])
+    turned = turned_cells(gaps[gaps["metric"] == "rel_l2_u"])
     figure, axes = panels(len(lambdas), len(ks), height=4.4, sharex=True, sharey=True)
     for i, lambda_ic in enumerate(lambdas):
         for j, k in enumerate(ks):
@@ -104,20 +109,26 @@ def plot_loss_gaps(gaps: pd.DataFrame, seeds: pd.DataFrame, compared: pd.DataFra
             axis.plot(x, dots["ratio"], ".", color="0.6", markersize=1.8)
             _draw_gaps(axis, gaps.query(cell), places)
             _gap_axis(axis)
-            axis.set_title(f"$k={k:g}$, $λ={lambda_ic:g}$")
+            axis.set_title(f"$k={k:g}$, $λ={lambda_ic:g}${_turned_mark(turned, lambda_ic, k)}")
             _weight_axis(axis, places)
         axes[i, 0].set_ylabel(GAP_LABEL)
-        _name_sides(axes[i, -1])
+        name_sides(axes[i, -1])
     for axis in axes[-1]:
         axis.set_xlabel("weight of $θ$ ($r$: 1), or scales")
     add_legend(figure, axes[0, 0], 3)
-    add_note(
-        figure,
+    note = (
         f"{FILLED}. Bars: bootstrap 95% intervals of the median; small dots: single seeds, state."
-        "\nShaded: the middle 90% of the weights that the balanced loss took in training, in the"
-        " colour of the gate.",
+        " Shaded: the middle 90% of the weights that the balanced loss took in training, in the"
+        " colour of the gate."
     )
+    add_note(figure, "\n".join(wrap_notes([note])))
     return figure
+
+
+def _turned_mark(turned: pd.DataFrame, lambda_ic: float, k: float) -> str:
+    """Words for the title of a turned cell, else none."""
+    here = (turned["lambda_ic"] == lambda_ic) & (turned["k"] == k)
+    return ": the winner turns" if here.any() else ""
 
 
 def _draw_band(axis: Axes, compared: pd.DataFrame, gaps: pd.DataFrame) -> None:
@@ -161,20 +172,14 @@ def plot_loss_errors(
         for axis, k in zip(row, ks, strict=True):
             for gate, colour in GATE_COLOURS.items():
                 cell = f"k == {k} and gate == '{gate}'"
-                dots = ok.query(cell)
-                x = dots["loss"].map(places) + GATE_SHIFTS[gate]
-                axis.plot(x, dots[metric], ".", color=colour, markersize=1.8, alpha=0.5)
                 part = table[table["metric"] == metric].query(cell)
-                axis.errorbar(
-                    part["loss"].map(places) + GATE_SHIFTS[gate],
-                    part["median"],
-                    bar_lengths(part["low"], part["median"], part["high"]),
-                    fmt="o",
-                    color=colour,
-                    markersize=3,
-                    elinewidth=0.8,
-                    label=f"{gate} gate",
-                )
+                dots = ok.query(cell).groupby("loss")[metric]
+                for at in part.itertuples():
+                    place = places[at.loss] + GATE_SHIFTS[gate]
+                    errors = dots.get_group(at.loss) if at.loss in dots.groups else []
+                    interval = (at.low, at.median, at.high)
+                    draw_seeds(axis, place, errors, interval, colour)
+                axis.plot([], [], "o", color=colour, label=f"{gate} gate")
             axis.axhline(still.loc[k, metric], **ONE, label="standing still")
             axis.set(yscale="log")
             plain_ticks(axis.yaxis)
@@ -203,11 +208,11 @@ def plot_effective_weights(bands: pd.DataFrame) -> Figure:
                 axis.plot(part["update"], part["weight"], color=colour, label=f"{gate} gate")
             frozen = cell[cell["loss"] != "balanced"].groupby("update")["weight"].median()
             axis.plot(frozen, color="0.3", linestyle=":", label="frozen scales")
-            axis.set(title=f"$k={k:g}$, $λ={lambda_ic:g}$", yscale="log")
-            plain_ticks(axis.yaxis)
+            axis.set_title(f"$k={k:g}$, $λ={lambda_ic:g}$")
         axes[i, 0].set_ylabel("weight of $θ$ ($r$: 1)")
     for axis in axes[-1]:
         axis.set_xlabel("update")
+    log_axis(axes[0, 0], bands[["low", "high"]].to_numpy())
     add_legend(figure, axes[0, 0], 3)
     add_note(figure, "Lines: median over the runs; bands: smallest to largest.")
     return figure
@@ -231,7 +236,7 @@ def plot_loss_control(table: pd.DataFrame, runs: pd.DataFrame) -> Figure:
             _draw_row(axis, row, ks.index(row.k) + shift, colour, marker)
         axis.plot([], [], marker, color=colour, label=loss)
     _gap_axis(axis)
-    _name_sides(axis)
+    name_sides(axis)
     axis.set_xticks(range(len(ks)), [f"{k:g}" for k in ks])
     axis.set(xlabel="stiffness $k$ of the quartic oscillator", ylabel=GAP_LABEL)
     add_legend(figure, axis, 2)

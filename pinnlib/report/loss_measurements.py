@@ -8,10 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from pinnlib.analysis.contrasts import contrast, contrasts
-from pinnlib.analysis.estimates import BOOTSTRAP
+from pinnlib.analysis.estimates import median_interval
 from pinnlib.losses import LOSSES, Balanced, Weighted
 from pinnlib.metrics import standing_still_metrics
 from pinnlib.registry import lookup
@@ -73,15 +72,11 @@ def loss_medians(runs: pd.DataFrame) -> pd.DataFrame:
     """Median of every error per cell, loss and gate, with bootstrap interval; NaN if incomplete."""
     rows = []
     for labels, part in runs.groupby([*CELL, "loss", "gate"]):
-        ok = (part["status"] == "ok").all() and len(part) > 1
+        ok = part["status"] == "ok"
         for metric in ERRORS:
+            low, median, high = median_interval(part[metric].where(ok))
             row = dict(zip([*CELL, "loss", "gate"], labels, strict=True))
-            row |= {"metric": metric, "median": np.nan, "low": np.nan, "high": np.nan}
-            if ok:
-                sample = stats.bootstrap((part[metric],), np.median, rng=0, **BOOTSTRAP)
-                row["median"] = part[metric].median()
-                row["low"], row["high"] = sample.confidence_interval
-            rows.append(row)
+            rows.append(row | {"metric": metric, "median": median, "low": low, "high": high})
     return pd.DataFrame(rows)
 
 

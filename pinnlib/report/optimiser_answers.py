@@ -15,6 +15,7 @@ from pinnlib.analysis.contrasts import contrasts, family, ratio_texts
 from pinnlib.analysis.estimates import BOOTSTRAP
 from pinnlib.reference import RTOL
 from pinnlib.report import gate_rules
+from pinnlib.report.phrases import OPEN, effect_phrase, factor_phrase, share_phrase
 from pinnlib.report.second_order import read_minimised_runs
 from pinnlib.runs.record import Records, history_of
 from pinnlib.runs.table import runs_of
@@ -31,12 +32,15 @@ Methods = Mapping[str, pd.DataFrame]  # method → its runs
 HELP_CLAUSES = {
     "helps": "L-BFGS after Adam helps",
     "hurts": "L-BFGS after Adam hurts",
-    "mixed": "L-BFGS after Adam neither helps nor hurts throughout",
+    "mixed": "L-BFGS after Adam helps in some cases and hurts in others",
+    "better only": "L-BFGS after Adam helps in some cases and hurts in none",
+    "worse only": "L-BFGS after Adam hurts in some cases and helps in none",
+    "no difference": "L-BFGS after Adam makes no significant difference",
 }
 GAP_CLAUSES = {
-    "yes": "It closes the gap between the gates",
-    "partly": "It closes part of the gap between the gates",
-    "no": "It does not close the gap between the gates",
+    "yes": "closes the gap between the gates",
+    "partly": "closes part of the gap between the gates",
+    "no": "does not close the gap between the gates",
 }
 
 
@@ -177,28 +181,53 @@ def cost_table(points: pd.DataFrame, k: float) -> pd.DataFrame:
     return table.set_index(["method", "variant"]).map("{:.2g}".format)
 
 
-def help_sentence(answer: str, table: pd.DataFrame) -> str:
-    """Whether L-BFGS helps, with counts and ratios."""
-    if answer == "open":
-        return "Whether L-BFGS after Adam helps is open: runs are missing."
-    better, worse = gate_rules.score(table)
-    median = table["ratio"].median()
+def help_clause(answer: str, table: pd.DataFrame) -> str:
+    """The verdict in words; where it is mixed, whether L-BFGS is ever better, or ever worse."""
+    if answer == "mixed":
+        better, worse = gate_rules.score(table)
+        if not better and not worse:
+            answer = "no difference"
+        elif not worse:
+            answer = "better only"
+        elif not better:
+            answer = "worse only"
+    return HELP_CLAUSES[answer]
+
+
+def help_evidence(table: pd.DataFrame) -> str:
+    """In how many comparisons L-BFGS lowers the error, and its largest gain."""
+    better, _ = gate_rules.score(table)
+    largest = table.loc[table["ratio"].idxmax()]
     return (
-        f"{HELP_CLAUSES[answer]}: of {len(table)} contrasts with Adam alone it is significantly"
-        f" better in {better} and worse in {worse} (error of Adam over that after L-BFGS:"
-        f" median {median:.2f}, {table['ratio'].min():.2f} to {table['ratio'].max():.2f};"
-        f" largest corrected $p$ {table['p_holm'].max():.1g})."
+        f"it lowers the error significantly in {share_phrase(better, len(table), 'comparison')}"
+        f" (Adam/L-BFGS at most {effect_phrase(largest)})"
     )
 
 
-def gap_sentence(answer: str, left: tuple[float, float, float]) -> str:
-    """Whether L-BFGS closes the gap, with the share that is left."""
-    if answer == "open":
-        return "Whether it closes the gap between the gates is open: runs are missing."
+def gap_clause(answer: str, left: tuple[float, float, float]) -> str:
+    """Whether L-BFGS closes the gap, with the share that is left on a logarithmic scale."""
     share, low, high = left
+    return f"{GAP_CLAUSES[answer]} ({share:.0%} [{low:.0%}, {high:.0%}] is left)"
+
+
+def practice_answer(
+    answers: tuple[str, str],
+    table: pd.DataFrame,
+    left: tuple[float, float, float],
+    points: pd.DataFrame,
+    k: float = 60,
+) -> str:
+    """What do people do in practice? L-BFGS after Adam, then the cost beside DOP853 at k.
+
+    `answers` are those of the rules `lbfgs_helps` and `gap_closes`.
+    """
+    helps, closes = answers
+    cost = solver_sentence(points, k)
+    if "open" in answers:
+        return f"{OPEN} {cost}"
     return (
-        f"{GAP_CLAUSES[answer]}: on a logarithmic scale {share:.0%} [{low:.0%}, {high:.0%}] of"
-        " Adam's median gap is left."
+        f"{help_clause(helps, table)}: {help_evidence(table)} and {gap_clause(closes, left)}."
+        f" {cost}"
     )
 
 
@@ -209,25 +238,25 @@ def cheapest_solution(points: pd.DataFrame, k: float, error: float) -> pd.Series
     return None if enough.empty else enough.loc[enough["seconds"].idxmin()]
 
 
-def cost_sentence(points: pd.DataFrame, k: float) -> str:
-    """The best trained variant at k beside DOP853, in seconds and errors."""
+def solver_sentence(points: pd.DataFrame, k: float) -> str:
+    """DOP853 beside the best trained network at k, in factors rounded so that machines agree."""
     medians = median_costs(points)
     medians = medians[medians["k"] == k]
     if medians.empty:
         return f"What training costs at $k = {k:g}$ is open: runs are missing."
     best = medians.loc[medians["rel_l2_u"].idxmin()]
-    text = (
-        f"At $k = {k:g}$ the smallest median error of a trained network is {best['rel_l2_u']:.2g}"
-        f" ({best['method']}, {best['gate']} gate, {best['seconds']:.2g} s per run)"
-    )
     solved = cheapest_solution(points, k, best["rel_l2_u"])
     if solved is None:
-        return f"{text}; ./run_all.sh bench times DOP853 beside it."
-    times = best["seconds"] / solved["seconds"]
-    return (
-        f"{text}; DOP853 reaches {solved['rel_l2_u']:.2g} in {solved['seconds']:.2g} s,"
-        f" {round(times):,} times faster."
-    )
+        return "./run_all.sh bench measures what DOP853 takes beside it."
+    faster = factor_phrase(best["seconds"] / solved["seconds"])
+    better = factor_phrase(best["rel_l2_u"] / solved["rel_l2_u"])
+    parts = []
+    if faster:
+        parts.append(f"{faster} faster")
+    if better:
+        parts.append(f"{better} more accurate")
+    compared = " and ".join(parts) or "not clearly faster or more accurate"
+    return f"At $k = {k:g}$ DOP853 is {compared} than the best trained network."
 
 
 def optimiser_numbers(

@@ -3,7 +3,7 @@
 Mathematics in the texts stands between dollars. `Tables` are `rate_contrasts.comparisons`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pandas as pd
 
 from pinnlib.report import rate_rules
 from pinnlib.report.gate_rules import incomplete, score, significant_sides
+from pinnlib.report.phrases import count_noun, effect_phrase, join_words, share_phrase
 from pinnlib.report.rate_contrasts import published_and_own
 from pinnlib.style import latex
 from pinnlib.style.labels import gate_formula
@@ -18,7 +19,6 @@ from pinnlib.style.labels import gate_formula
 Tables = Mapping[str, pd.DataFrame]
 Texts = dict[str, str]  # by rule
 Recipe = Mapping[str, Any]
-IN_SHORT = ("reversal_survives", "rate_or_gate", "gate_or_constraint", "recipe")
 ON_TUNING = ("one_rate",)  # answered on the tuning seeds, by ReL2E only
 BETTER = {
     1: "the exponential gate is better",
@@ -27,36 +27,37 @@ BETTER = {
 }
 LOSSES = {"balanced": "balanced loss", "mse": "plain mean-square loss"}
 SCHEDULES = {"constant": "a constant rate of", "cosine": "cosine decay from"}
+OWN_RATE = "when each gate has its own learning rate"
 LEADS = {  # rule → answer → how the sentence begins
     "reversal_survives": {
-        "yes": "The reversal survives when every gate has its own rate",
-        "partly": "The reversal survives only in part when every gate has its own rate",
-        "no": "The reversal does not survive when every gate has its own rate",
+        "yes": f"The reversal survives {OWN_RATE}",
+        "partly": f"The reversal survives only in part {OWN_RATE}",
+        "no": f"The reversal does not survive {OWN_RATE}",
     },
     "rate_or_gate": {
-        "rate": "The published gap is mostly a matter of the learning rate",
-        "gate": "The published gap is mostly a matter of the gate",
-        "both": "The published gap is a matter of both rate and gate",
+        "rate": "By the rule, the gaps at the published rate are mostly a matter of the rate",
+        "gate": "By the rule, the gaps at the published rate are mostly a matter of the gate",
+        "both": "By the rule, the gaps at the published rate are a matter of both rate and gate",
     },
     "one_rate": {
-        "yes": "Either gate has one rate for all $k$",
-        "for one gate only": "Only one gate has one rate for all $k$",
-        "no": "Neither gate has one rate for all $k$",
+        "yes": "One learning rate per gate suffices for all $k$",
+        "for one gate only": "One learning rate suffices for all $k$ under one gate only",
+        "no": "No learning rate suffices for all $k$ under either gate",
     },
     "decay_helps": {
         "helps": "Cosine decay helps",
         "hurts": "Cosine decay hurts",
-        "mixed": "The effect of cosine decay is mixed",
+        "mixed": "Cosine decay neither helps nor hurts throughout",
     },
     "gate_or_constraint": {
         "needed": "The factor $g(t)$ is needed",
         "not needed": "The factor $g(t)$ is not needed",
-        "undecided": "Whether the factor $g(t)$ is needed remains undecided",
+        "undecided": "Whether the factor $g(t)$ is needed is undecided",
     },
     "exact_start": {
         "helps": "An exact start helps",
         "hurts": "An exact start hurts",
-        "mixed": "The effect of an exact start is mixed",
+        "mixed": "An exact start neither helps nor hurts throughout",
     },
 }
 
@@ -95,11 +96,6 @@ def sentences(found: Texts, tables: Tables, tuning: pd.DataFrame, recipe: Recipe
     }
 
 
-def short_answer(texts: Texts) -> str:
-    """The sentences at the top of the notebook."""
-    return " ".join(["**Answer.**", *(texts[name] for name in IN_SHORT)])
-
-
 def open_text(name: str) -> str:
     """The question of a rule that has no answer yet."""
     return f"{rate_rules.RULES[name]['question']} This is open: a run is missing or diverged."
@@ -114,24 +110,29 @@ def reversal_text(verdict: str, own: pd.DataFrame) -> str:
     for k in rate_rules.WINNERS:
         row = own[own["k"] == k].iloc[0]
         winner = BETTER[int(sides[row.name])]
-        parts.append(f"at $k = {k}$ {winner} (linear/exp {_effect(row)})")
+        parts.append(f"at $k = {k}$ {winner} (linear/exp {effect_phrase(row)})")
     return f"{LEADS['reversal_survives'][verdict]}: {' and '.join(parts)}."
 
 
 def share_text(verdict: str, published: pd.DataFrame, own: pd.DataFrame) -> str:
-    """Where own rates remove more than half of a significant gap, and where they turn it."""
+    """Which of the significant gaps lose more than half of their size with a rate per gate."""
     if verdict == "open":
         return open_text("rate_or_gate")
     shares = rate_rules.removed_shares(published, own)
     if shares.empty:
         return "No gap between the gates is significant at the published rate."
-    turned = significant_sides(published).to_numpy() * significant_sides(own).to_numpy() < 0
-    return (
-        f"{LEADS['rate_or_gate'][verdict]}: of the {len(shares)} significant gaps at the published"
-        f" rate, own rates remove more than half in {(shares > 0.5).sum()}"
-        f" (median share removed ${100 * shares.median():.0f}$%),"
-        f" and in {turned.sum()} the other gate becomes significantly better."
+    removed = shares.index[shares > 0.5]
+    winners = set(significant_sides(published)[removed])
+    text = (
+        f"{LEADS['rate_or_gate'][verdict]}: of {count_noun(len(shares), 'significant gap')}, a"
+        f" rate of its own for each gate removes more than half in {len(removed) or 'none'}"
+        f" (median share removed: ${100 * shares.median():.0f}$%)."
     )
+    if len(winners) == 1:
+        gate = "exponential" if winners == {1} else "linear"
+        which = "This one is a win" if len(removed) == 1 else f"All {len(removed)} are wins"
+        text = f"{text} {which} of the {gate} gate."
+    return text
 
 
 def one_rate_text(verdict: str, tuning: pd.DataFrame) -> str:
@@ -143,10 +144,10 @@ def one_rate_text(verdict: str, tuning: pd.DataFrame) -> str:
         own = tuning[(tuning["gate"] == gate) & (tuning["loss"] == "balanced")]
         cases = rate_rules.worst_cases(own, ["lr"])
         factor = cases.min()
-        texts.append(f"{cases.idxmin():g} for the {name} gate (factor {factor:.2f})")
+        texts.append(f"{cases.idxmin():g} for the {name} gate (at most a factor {factor:.2f})")
     return (
-        f"{LEADS['one_rate'][verdict]}: the best single rates, with the largest factor that they"
-        f" cost against the best rate at a $k$, are {' and '.join(texts)}."
+        f"{LEADS['one_rate'][verdict]}: the best single rates, with their cost against the best"
+        f" rate at each $k$, are {' and '.join(texts)}."
     )
 
 
@@ -163,16 +164,16 @@ def turn_text(verdict: str, gaps: pd.DataFrame) -> str:
     if verdict == "open":
         return open_text("decay_turns")
     if verdict == "no":
-        return "Cosine decay turns no significant winner."
+        return "Cosine decay reverses no significant winner."
     sides = gaps.assign(side=significant_sides(gaps))
     wide = sides.pivot(index=["rate", "k"], columns="schedule", values="side")
     turned = wide[wide["constant"] * wide["cosine"] < 0]
     cells = [f"$k = {k}$ ({rate} rate)" for rate, k in turned.index]
-    return f"Cosine decay changes the winner at {' and '.join(cells)}."
+    return f"Cosine decay reverses the winner at {join_words(cells)}."
 
 
 def factor_text(verdict: str, table: pd.DataFrame) -> str:
-    """In how many cells the shifted ansatz is worse than both gates, and than neither."""
+    """In how many cells the shifted ansatz is worse than neither gate, and than both."""
     if verdict == "open":
         return open_text("gate_or_constraint")
     worse = (significant_sides(table) == -1).groupby([table["loss"], table["k"]])
@@ -180,8 +181,9 @@ def factor_text(verdict: str, table: pd.DataFrame) -> str:
     neither = int((~worse.any()).sum())
     return (
         f"{LEADS['gate_or_constraint'][verdict]}: the shifted ansatz, which starts exactly without"
-        f" it, is significantly worse than both published gates in {both} and than neither in"
-        f" {neither} of {len(worse)} cells (gate/shifted {_spread(table)})."
+        " it, is significantly worse than neither published gate in"
+        f" {share_phrase(neither, len(worse), 'cell')}, and worse than both in {both or 'none'}"
+        f" (gate/shifted {_spread(table)})."
     )
 
 
@@ -190,7 +192,10 @@ def start_text(verdict: str, table: pd.DataFrame) -> str:
     if verdict == "open":
         return open_text("exact_start")
     lead = LEADS["exact_start"][verdict]
-    return f"{lead}: the shifted ansatz is {_counts(table)} (soft/shifted {_spread(table)})."
+    return (
+        f"{lead}: compared with the soft ansatz, the shifted one is {_counts(table)} (soft/shifted"
+        f" {_spread(table)})."
+    )
 
 
 def recipe_text(verdict: str, table: pd.DataFrame, recipe: Recipe) -> str:
@@ -198,9 +203,9 @@ def recipe_text(verdict: str, table: pd.DataFrame, recipe: Recipe) -> str:
     if verdict == "open":
         return open_text("recipe")
     return (
-        f"The setting with the smallest worst case on the tuning seeds is {recipe_words(recipe)};"
-        f" against the two published settings at eight $k$ it is {_counts(table)}"
-        f" (published/recipe {_spread(table)})."
+        f"The setting with the smallest worst case on the tuning seeds is {recipe_words(recipe)}."
+        f" Against the two published settings it is {_counts(table)} (published/recipe"
+        f" {_spread(table)})."
     )
 
 
@@ -212,18 +217,16 @@ def recipe_words(recipe: Recipe) -> str:
 
 
 def gain_text(table: pd.DataFrame) -> str:
-    """By which factor an own rate lowers the error of every gate, over losses and k."""
+    """By which factor its own rate lowers the error of every gate, over losses and k."""
     if incomplete(table):
         return "How much each gate gains is open: a run is missing or diverged."
     texts = []
     for gate, part in table.groupby("gate", sort=False):
         better, _ = score(part)
         factor = np.exp(np.log(part["ratio"]).median())
-        texts.append(
-            f"{gate_formula(gate)} by a median factor {factor:.2f}"
-            f" (significantly in {better} of {len(part)} cells)"
-        )
-    return f"An own rate lowers the error of {_listed(texts)}."
+        share = share_phrase(better, len(part), "cell")
+        texts.append(f"{gate_formula(gate)} by a factor {factor:.2f} (significantly in {share})")
+    return f"Its own rate lowers the median error of {join_words(texts)}."
 
 
 def answer_rows(found: Texts, texts: Texts, angle: Texts) -> pd.DataFrame:
@@ -260,14 +263,6 @@ def latex_rate_rules(table: pd.DataFrame) -> str:
     return latex.longtable(columns, [0.3, 0.65], caption, "tab:raterules")
 
 
-def _effect(row: pd.Series) -> str:
-    """A ratio with its interval and corrected p, or "open"."""
-    if np.isnan(row["ratio"]):
-        return "open"
-    p = f"$p$ = {row['p_holm']:.1g}"
-    return f"{row['ratio']:.2f} [{row['low']:.2f}, {row['high']:.2f}], {p}"
-
-
 def _spread(table: pd.DataFrame) -> str:
     """The smallest and the largest ratio, or "open"."""
     if incomplete(table):
@@ -277,9 +272,5 @@ def _spread(table: pd.DataFrame) -> str:
 
 def _counts(table: pd.DataFrame) -> str:
     better, worse = score(table)
-    return f"significantly better in {better} and worse in {worse} of {len(table)} contrasts"
-
-
-def _listed(texts: Iterable[str]) -> str:
-    *some, last = texts
-    return f"{', '.join(some)} and {last}" if some else last
+    share = share_phrase(better, len(table), "comparison")
+    return f"significantly better in {share} and worse in {worse or 'none'}"

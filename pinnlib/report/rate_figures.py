@@ -1,5 +1,6 @@
 """Figures of notebook 08: tuning, the gap between the gates, decay, ansatz forms, the recipe."""
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,14 +8,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import NullLocator
-from scipy import stats
+from matplotlib.ticker import LogLocator, NullLocator
 
-from pinnlib.analysis.contrasts import BOOTSTRAP
+from pinnlib.analysis.estimates import median_interval
 from pinnlib.report.gate_rules import significant_sides
+from pinnlib.report.loss_figures import name_sides
 from pinnlib.report.rate_rules import WINNERS
 from pinnlib.style.figures import (
-    BLUE,
     BROWN,
     GATE_COLOURS,
     GREEN,
@@ -24,19 +24,33 @@ from pinnlib.style.figures import (
     add_legend,
     add_note,
     bar_lengths,
+    draw_seeds,
     panels,
     plain_ticks,
+    wrap_notes,
 )
 from pinnlib.style.labels import METRIC_LABELS, gate_formula
 
-COLOURS = GATE_COLOURS | {"exp(alpha=2.0)": BLUE, "shifted": BROWN, "soft": PURPLE, "recipe": GREEN}
+# The recipe has the gate exp(alpha=2.0), hence its colour.
+COLOURS = GATE_COLOURS | {
+    "exp(alpha=2.0)": GREEN,
+    "shifted": BROWN,
+    "soft": PURPLE,
+    "recipe": GREEN,
+}
 MARKERS = {"exp": "o", "linear": "s", "exp(alpha=2.0)": "^"}
 ERRORS = METRIC_LABELS | {"rel_l2_theta": "relative $L^2$ error of the angle"}
+LOSS_TITLES = {"balanced": "balanced loss (released code)", "mse": "mean-square loss (text)"}
 RATIOS = {"rel_l2_u": "ratio of errors", "rel_l2_theta": "ratio of errors of $θ$"}
-RATE_LOOKS = {"published": ("0.15", "o", "published rate"), "own": (GREEN, "D", "own rates")}
+RATE_LOOKS = {
+    "published": ("0.55", "o", "both gates at the published rate"),
+    "own": ("black", "D", "each gate at its own rate"),
+}
 SEEDS_NOTE = (
     "Dots: single seeds; large dots: median with bootstrap 95% interval; dotted: standing still."
 )
+FORM_ERRORS = {"rel_l2_u": "error of the state", "rel_l2_theta": "error of the angle"}
+FORM_TICKS = {"rel_l2_u": (0.02, 0.1, 0.5), "rel_l2_theta": (0.1, 0.5, 2)}
 STILL = {"color": "0.45", "linewidth": 0.8, "linestyle": ":"}  # the error of standing still
 
 
@@ -53,42 +67,44 @@ def plot_tuning(table: pd.DataFrame) -> Figure:
     """
     ks = sorted(set(table["k"]))
     half = (len(ks) + 1) // 2
-    figure, axes = panels(4, half, height=5.4, sharex=True, sharey=True)
+    figure, axes = panels(4, half, height=5.6, sharex=True, sharey=True)
+    axes[0, 0].set(xscale="log", yscale="log")
     for rows, (loss, of_loss) in zip((axes[:2], axes[2:]), table.groupby("loss"), strict=True):
+        named = _clearest_k(of_loss)
         for axis, k in zip(rows.flat, ks, strict=False):
             for gate, part in of_loss[of_loss["k"] == k].groupby("gate"):
-                _draw_rates(axis, gate, part)
+                _draw_rates(axis, gate, part, named=k == named)
             axis.set_title(f"{loss}, $k={k:g}$", pad=2)
-    axes[0, 0].set(xscale="log", yscale="log")
+    rates = sorted(set(table["lr"]))
+    axes[0, 0].set_xlim(rates[0] / 1.6, rates[-1] * 6)  # room for the names of the gates
     axes[0, 0].xaxis.set_minor_locator(NullLocator())
     plain_ticks(axes[0, 0].yaxis)
     figure.supxlabel("learning rate", fontsize=7.5)
     figure.supylabel(f"{ERRORS['rel_l2_u']}, median of the tuning seeds", fontsize=7.5)
-    add_legend(figure, axes[0, 0], 4)
     return figure
 
 
-def _draw_rates(axis: Axes, gate: str, part: pd.DataFrame) -> None:
-    finite = part[np.isfinite(part["rel_l2_u"])]
+def _clearest_k(table: pd.DataFrame) -> float:
+    """The k at which the curves of the gates end farthest apart."""
+    last = table[table["lr"] == table["lr"].max()]
+    wide = np.log(last.pivot(index="k", columns="gate", values="rel_l2_u"))
+    steps = np.diff(np.sort(wide.to_numpy(), axis=1), axis=1)
+    return wide.index[np.nan_to_num(steps, posinf=0).min(axis=1).argmax()]
+
+
+def _draw_rates(axis: Axes, gate: str, part: pd.DataFrame, named: bool) -> None:
+    """One curve with a ring at the chosen rate, and its gate at the end if `named`."""
+    finite = part[np.isfinite(part["rel_l2_u"])].sort_values("lr")
     colour = COLOURS[gate]
-    axis.plot(
-        finite["lr"],
-        finite["rel_l2_u"],
-        marker=MARKERS[gate],
-        markersize=2.5,
-        linewidth=0.9,
-        color=colour,
-        label=gate_formula(gate),
-    )
+    curve = {"marker": MARKERS[gate], "markersize": 2.5, "linewidth": 0.9, "color": colour}
+    axis.plot(finite["lr"], finite["rel_l2_u"], **curve)
     chosen = finite[finite["chosen"]]
-    axis.plot(
-        chosen["lr"],
-        chosen["rel_l2_u"],
-        "o",
-        markersize=7,
-        markerfacecolor="none",
-        color=colour,
-    )
+    ring = {"markersize": 7, "markerfacecolor": "none", "color": colour}
+    axis.plot(chosen["lr"], chosen["rel_l2_u"], "o", **ring)
+    if named:
+        end = finite[["lr", "rel_l2_u"]].iloc[-1]
+        offset = {"xytext": (4, 0), "textcoords": "offset points"}
+        axis.annotate(gate_formula(gate), tuple(end), **offset, color=colour, va="center")
 
 
 def plot_gaps(tables: dict[str, pd.DataFrame]) -> Figure:
@@ -106,18 +122,16 @@ def plot_gaps(tables: dict[str, pd.DataFrame]) -> Figure:
                 _draw_ratios(axis, of_loss[of_loss["rate"] == rate], look, shift)
             axis.axhline(1, **ONE)
             _box_published(axis, sorted(set(table["k"])))
+        name_sides(row[-1])
         row[0].set(yscale="log", ylabel=f"linear / exp,\n{RATIOS[metric]}")
         plain_ticks(row[0].yaxis)
     for axis, loss in zip(axes[0], losses, strict=True):
-        axis.set_title(f"{loss} loss")
+        axis.set_title(LOSS_TITLES[loss])
     for axis in axes[-1]:
         axis.set_xlabel(STIFFNESS)
     add_legend(figure, axes[0, 0], 4)
-    add_note(
-        figure,
-        "Above 1 the exponential gate is better. Bars: bootstrap 95% intervals; filled: p after"
-        " Holm < 0.05. Boxes: the k of the published tests.",
-    )
+    note = "Bars: bootstrap 95% intervals; filled: p after Holm < 0.05. Boxes: the published k."
+    add_note(figure, note)
     return figure
 
 
@@ -150,48 +164,76 @@ def _box_published(axis: Axes, ks: Sequence[float]) -> None:
             axis.add_patch(box)
 
 
-def plot_decay(table: pd.DataFrame) -> Figure:
-    """The ratio constant/cosine against k, a panel for either rate, a marker per gate."""
-    figure, axes = panels(1, 2, width=4.9, height=2.2, sharey=True)
-    titles = {"published": "from the published rate", "own": "from each gate's own rate"}
-    for axis, (rate, title) in zip(axes[0], titles.items(), strict=True):
-        of_rate = table[table["rate"] == rate]
-        for shift, (gate, part) in zip((-0.1, 0.1), of_rate.groupby("gate"), strict=True):
-            look = (COLOURS[gate], MARKERS[gate], gate_formula(gate))
-            _draw_ratios(axis, part, look, shift)
-        axis.axhline(1, **ONE)
-        axis.set(title=title, xlabel=STIFFNESS)
-    axes[0, 0].set(yscale="log", ylabel="constant / cosine,\nratio of errors")
-    plain_ticks(axes[0, 0].yaxis)
-    add_legend(figure, axes[0, 0], 2)
-    add_note(figure, "Above 1 decay is better. Filled: p after Holm < 0.05.")
+def plot_decay(tables: dict[str, pd.DataFrame]) -> Figure:
+    """The ratio constant/cosine as a forest: a row per rate, gate and k, a panel per error.
+
+    `tables` maps an error to its contrasts.
+    """
+    figure, axes = panels(1, len(tables), height=2.9, sharey=True)
+    for axis, (metric, table) in zip(axes[0], tables.items(), strict=True):
+        rows = table.sort_values(["rate", "gate", "k"], ascending=[False, True, True])
+        y = np.arange(len(rows)) + 0.8 * (rows["rate"] == "own").to_numpy()
+        sure = significant_sides(rows) != 0
+        for place, row, filled in zip(y, rows.itertuples(), sure, strict=True):
+            colour = COLOURS[row.gate]
+            face = colour if filled else "white"
+            axis.plot([row.low, row.high], [place, place], color=colour, linewidth=1)
+            axis.plot(row.ratio, place, MARKERS[row.gate], color=colour, markerfacecolor=face)
+        axis.axvline(1, **ONE)
+        axis.set(xscale="log", xlabel=f"constant / cosine, {RATIOS[metric]}")
+        for text, side in (("← constant better   ", "right"), ("   decay better →", "left")):
+            top = axis.get_xaxis_transform()
+            axis.text(1, 1.03, text, ha=side, fontsize=7, transform=top)
+        axis.grid(visible=False)
+        plain_ticks(axis.xaxis)
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+    labels = [f"{gate_formula(row.gate)}, $k={row.k:g}$" for row in rows.itertuples()]
+    axes[0, 0].set_yticks(y, labels)
+    for label, gate in zip(axes[0, 0].get_yticklabels(), rows["gate"], strict=True):
+        label.set_color(COLOURS[gate])
+    _name_rates(axes[0, -1], rows, y)
+    axes[0, 0].invert_yaxis()
+    add_note(
+        figure, "Bars: bootstrap 95% intervals of the median ratio; filled: p after Holm < 0.05."
+    )
     return figure
 
 
+def _name_rates(axis: Axes, rows: pd.DataFrame, y: np.ndarray) -> None:
+    """At the right edge, from which rate the rows decay."""
+    for rate, name in (("published", "from the published rate"), ("own", "from its own rate")):
+        middle = y[(rows["rate"] == rate).to_numpy()].mean()
+        look = {"rotation": 90, "ha": "left", "va": "center", "fontsize": 7}
+        axis.text(1.02, middle, name, transform=axis.get_yaxis_transform(), **look)
+
+
 def plot_forms(runs: pd.DataFrame, variants: Sequence[str], still: pd.DataFrame) -> Figure:
-    """The error of every run at its own rate; a row per variant, a panel per loss and k.
+    """Both errors of every run at its own rate: a panel per loss, error and k, a line per variant.
 
     `still` has the errors of standing still by k, drawn as a dotted line.
     """
     ks = sorted(set(runs["k"]))
-    losses = sorted(set(runs["loss"]))
-    figure, axes = panels(len(losses), len(ks), height=3.4, sharex=True, sharey=True)
-    for row, loss in zip(axes, losses, strict=True):
+    lines = list(itertools.product(sorted(set(runs["loss"])), FORM_ERRORS))
+    figure, axes = panels(len(lines), len(ks), height=5.8, sharex="row", sharey=True)
+    for row, (loss, metric) in zip(axes, lines, strict=True):
         for axis, k in zip(row, ks, strict=True):
             cell = runs[(runs["loss"] == loss) & (runs["k"] == k)]
             for y, variant in enumerate(variants):
-                errors = _known_errors(cell[cell["variant"] == variant], "rel_l2_u")
-                _draw_seeds(axis, errors, y, COLOURS[variant], sideways=True)
-            axis.axvline(still["rel_l2_u"][k], **STILL)
+                errors = _known_errors(cell[cell["variant"] == variant], metric)
+                draw_seeds(
+                    axis, y, errors, median_interval(errors), COLOURS[variant], sideways=True
+                )
+            axis.axvline(still[metric][k], **STILL)
             axis.set_title(f"{loss}, $k={k:g}$", pad=2)
             axis.grid(visible=False)
-    axes[0, 0].set(xscale="log", ylim=(len(variants) - 0.5, -0.5))
+            axis.set_xlabel(FORM_ERRORS[metric], labelpad=1)
+        ticks = FORM_TICKS[metric]
+        row[0].set_xscale("log")
+        row[0].set_xticks(ticks, map("{:g}".format, ticks))
+        row[0].minorticks_off()
+    axes[0, 0].set_ylim(len(variants) - 0.5, -0.5)
     axes[0, 0].set_yticks(range(len(variants)), map(variant_label, variants))
-    axes[0, 0].set_xticks([0.02, 0.1, 0.5], ["0.02", "0.1", "0.5"])
-    axes[0, 0].minorticks_off()
-    for axis in axes[-1]:
-        axis.set_xlabel(ERRORS["rel_l2_u"])
-    add_note(figure, SEEDS_NOTE)
+    add_note(figure, "\n".join(wrap_notes([SEEDS_NOTE])))
     return figure
 
 
@@ -205,7 +247,7 @@ def plot_recipe(runs: pd.DataFrame, settings: Sequence[str], still: pd.DataFrame
             of_setting = runs[runs["setting"] == setting]
             for place, k in enumerate(ks):
                 errors = _known_errors(of_setting[of_setting["k"] == k], metric)
-                _draw_seeds(axis, errors, place + shift, COLOURS[setting])
+                draw_seeds(axis, place + shift, errors, median_interval(errors), COLOURS[setting])
             label = "recipe" if setting == "recipe" else f"published, {gate_formula(setting)}"
             axis.plot([], [], "o", color=COLOURS[setting], label=label)
         axis.plot(range(len(ks)), still[metric][ks], label="standing still", **STILL)
@@ -220,28 +262,3 @@ def plot_recipe(runs: pd.DataFrame, settings: Sequence[str], still: pd.DataFrame
 def _known_errors(runs: pd.DataFrame, metric: str) -> np.ndarray:
     """The errors of the runs that are ok."""
     return runs.loc[runs["status"] == "ok", metric].to_numpy()
-
-
-def _median_interval(errors: np.ndarray) -> tuple[float, float, float]:
-    """(low, median, high): the median with its bootstrap 95% interval; NaN without errors."""
-    if len(errors) < 2:
-        middle = float(errors[0]) if len(errors) else np.nan
-        return middle, middle, middle
-    sample = stats.bootstrap((errors,), np.median, rng=0, **BOOTSTRAP)
-    low, high = sample.confidence_interval
-    return float(low), float(np.median(errors)), float(high)
-
-
-def _draw_seeds(
-    axis: Axes, errors: np.ndarray, place: float, colour: str, sideways: bool = False
-) -> None:
-    """Every seed as a pale dot, the median with its interval on top."""
-    low, middle, high = _median_interval(errors)
-    dots = (np.full(len(errors), place), errors)
-    ends = ([place, place], [low, high])
-    centre = ([place], [middle])
-    if sideways:
-        dots, ends, centre = dots[::-1], ends[::-1], centre[::-1]
-    axis.plot(*dots, "o", color=colour, markersize=2, alpha=0.4, markeredgewidth=0)
-    axis.plot(*ends, "-", color="black", linewidth=1)
-    axis.plot(*centre, "o", color=colour, markersize=4, markeredgecolor="black")

@@ -8,15 +8,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pinnlib.analysis.significance import LEVEL
-from pinnlib.report.system_answers import LOSS_NAMES, RATE_NAMES, STIFFNESS_SYMBOLS
+from pinnlib.report.system_answers import LOSS_NAMES, STIFFNESS_SYMBOLS
+from pinnlib.report.system_tables import RATE_NAMES
 from pinnlib.spec import RunSpec
 from pinnlib.style.figures import (
     GATE_COLOURS,
     NOTE,
     ONE,
     PURPLE,
+    add_legend,
     add_note,
     bar_lengths,
+    draw_seeds,
+    log_axis,
     panels,
     plain_ticks,
 )
@@ -30,7 +34,7 @@ TITLES = {
 # Loss → colour, marker, shift from the tick; as in the figures of notebook 03
 LOSS_LOOKS = {"balanced": ("black", "o", -0.12), "mse": (PURPLE, "D", 0.12)}
 GATE_SHIFTS = {"exp": -0.15, "linear": 0.15}
-SHORT_RATES = {"published": "published rate", "own": "own rates"}
+SHORT_RATES = {"published": "published rate", "own": "its own rate"}
 UNSOLVED = "0.65"  # grey
 BACKGROUND = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 UNSOLVED_NOTE = "× no better than standing still"
@@ -101,7 +105,7 @@ def _name_losses(axis: Axes, answers: pd.Series) -> None:
     for loss, (colour, marker, _) in LOSS_LOOKS.items():
         axis.plot(0.03, y, marker, color=colour, markersize=3, transform=axis.transAxes)
         text = f"{LOSS_NAMES[loss]}: {answers[loss]}"
-        look = {"color": colour, "fontsize": 6.5, "va": "center", "bbox": BACKGROUND}
+        look = {"color": colour, "fontsize": 7, "va": "center", "bbox": BACKGROUND}
         axis.text(0.06, y, text, transform=axis.transAxes, **look)
         y -= 0.075
 
@@ -128,35 +132,24 @@ def plot_system_gaps(
             plain_ticks(axis.yaxis)
             _name_losses(axis, answers[system, rate])
             if (rows["solved"] == "no").any():
-                look = {"color": "0.45", "fontsize": 6.5, "ha": "right"}
+                look = {"color": "0.45", "fontsize": 7, "ha": "right"}
                 axis.text(0.98, 0.03, UNSOLVED_NOTE, transform=axis.transAxes, **look)
-    add_note(
-        figure,
-        "Median ratio over common seeds with bootstrap 95% interval; filled: p < 0.05 after Holm"
-        " over all cells of this figure.",
+    note = (
+        "Median ratio over common seeds with bootstrap 95% interval; filled: p after Holm < 0.05."
     )
+    add_note(figure, note)
     return figure
 
 
 def _plot_gate(
     axis: Axes, seeds: pd.DataFrame, medians: pd.DataFrame, place: Mapping[float, int], gate: str
 ) -> None:
-    """Errors of one gate: seeds as dots, medians as strokes with intervals."""
-    colour = GATE_COLOURS[gate]
-    shift = GATE_SHIFTS[gate]
-    x = seeds["k"].map(place) + shift
-    axis.plot(x, seeds["rel_l2_u"], ".", color=colour, markersize=2, alpha=0.6)
-    axis.errorbar(
-        medians["k"].map(place) + shift,
-        medians["rel_l2_u"],
-        bar_lengths(medians["low"], medians["rel_l2_u"], medians["high"]),
-        fmt="_",
-        color=colour,
-        markersize=9,
-        markeredgewidth=1.6,
-        elinewidth=1,
-        label=f"{gate} gate",
-    )
+    """Errors of one gate: seeds as dots, medians with intervals on top."""
+    for row in medians.itertuples():
+        errors = seeds.loc[seeds["k"] == row.k, "rel_l2_u"]
+        interval = (row.low, row.rel_l2_u, row.high)
+        draw_seeds(axis, place[row.k] + GATE_SHIFTS[gate], errors, interval, GATE_COLOURS[gate])
+    axis.plot([], [], "o", color=GATE_COLOURS[gate], label=f"{gate} gate")
 
 
 def plot_system_errors(
@@ -183,13 +176,13 @@ def plot_system_errors(
             x = still.index.map(place)
             axis.hlines(still, x - 0.4, x + 0.4, color="0.4", linewidth=0.9, linestyle=":")
             axis.text(x[0] - 0.45, still.iloc[0] * 1.06, "standing still", va="bottom", **NOTE)
-            axis.set(yscale="log", title=f"{TITLES[system]}, {LOSS_NAMES[loss]}")
-            low, high = axis.get_ylim()
-            axis.set_ylim(min(low, 0.1), max(high, 2))  # also where no run is ok
-            plain_ticks(axis.yaxis)
-    axes[0, -1].legend(loc="lower right")
-    add_note(
-        figure,
-        f"At {RATE_NAMES[rate]}. Dots: seeds; strokes: median with bootstrap 95% interval.",
+            axis.set_title(f"{TITLES[system]}, {LOSS_NAMES[loss]}")
+    for axis, system in zip(axes[0], stiffnesses, strict=True):  # the limits of a column
+        drawn = seeds.loc[seeds["system"] == system, "rel_l2_u"]
+        log_axis(axis, np.append(drawn, [0.1, 2]))  # also where no run is ok
+    add_legend(figure, axes[0, 0], 2)
+    note = (
+        f"At {RATE_NAMES[rate]}. Dots: single seeds; circles: median with bootstrap 95% interval."
     )
+    add_note(figure, note)
     return figure

@@ -180,3 +180,29 @@ def log_axis(axes: Axes, drawn: np.ndarray) -> None:
     axes.yaxis.set_major_locator(LogLocator(subs=multiples))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def draw_seeds(
+    axes: Axes,
+    place: float,
+    errors: ArrayLike,
+    interval: tuple[float, float, float],
+    colour: str,
+    marker: str = "o",
+    sideways: bool = False,
+) -> None:
+    """All seeds as pale dots at `place`, on top their median with `interval`, (low, median, high).
+
+    Drawn upwards, or along x if `sideways`.
+    """
+    low, median, high = interval
+    errors = np.asarray(errors, dtype=float)
+    dots = (np.full(len(errors), place), errors)
+    ends = ([place, place], [low, high])
+    centre = ([place], [median])
+    if sideways:
+        dots, ends, centre = dots[::-1], ends[::-1], centre[::-1]
+    axes.plot(*dots, ".", color=colour, markersize=3.2, alpha=0.45, markeredgewidth=0)
+    axes.plot(*ends, "-", color="black", linewidth=0.9)
+    edge = {"markeredgecolor": "black", "markeredgewidth": 0.6}
+    axes.plot(*centre, marker, color=colour, markersize=4, **edge)
