@@ -15,7 +15,6 @@ from pinnlib.style.figures import (
     ONE,
     PURPLE,
     RED,
-    SKY,
     STIFFNESS,
     add_legend,
     add_note,
@@ -44,7 +43,7 @@ def _gate_colour(gate: str) -> str:
         return RED
     if "scale" in gate:
         return PURPLE
-    return SKY
+    return GATE_COLOURS["exp"]
 
 
 def _add_key(axis: Axes, label: str, marker: str, colour: str, **options: object) -> None:

@@ -14,12 +14,12 @@ from pinnlib.analysis.contrasts import BOOTSTRAP
 from pinnlib.report.gate_rules import significant_sides
 from pinnlib.report.rate_rules import WINNERS
 from pinnlib.style.figures import (
-    BLUE,
     BROWN,
     GATE_COLOURS,
     GREEN,
     ONE,
     PURPLE,
+    SKY,
     STIFFNESS,
     add_legend,
     add_note,
@@ -29,7 +29,7 @@ from pinnlib.style.figures import (
 )
 from pinnlib.style.labels import METRIC_LABELS, gate_formula
 
-COLOURS = GATE_COLOURS | {"exp(alpha=2.0)": BLUE, "shifted": BROWN, "soft": PURPLE, "recipe": GREEN}
+COLOURS = GATE_COLOURS | {"exp(alpha=2.0)": SKY, "shifted": BROWN, "soft": PURPLE, "recipe": GREEN}
 MARKERS = {"exp": "o", "linear": "s", "exp(alpha=2.0)": "^"}
 ERRORS = METRIC_LABELS | {"rel_l2_theta": "relative $L^2$ error of the angle"}
 RATIOS = {"rel_l2_u": "ratio of errors", "rel_l2_theta": "ratio of errors of $θ$"}
