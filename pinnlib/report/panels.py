@@ -121,9 +121,8 @@ def plot_error_vs_k(
     height = 0.6 * width + 0.65 + 0.14 * (len(title) + len(notes))
     figure, ((axes,),) = panels(1, 1, width, height)
     _set_axes(axes, ks, metric, np.concatenate([_drawn(table), finished[metric], still]))
-    figure.suptitle("\n".join(title), x=0.01, ha="left", fontsize=7.5)
     axes.plot(ks, still, **STILL, label="_standing still")
-    axes.annotate("standing still", (ks[0], still[0]), (-6, 3), textcoords="offset points", **NOTE)
+    _label_still(axes, ks[-1], still[-1])
 
     shifts = dict(zip(looks, _shifts(ks, len(looks)), strict=True))
     for (model, gate), look in looks.items():
@@ -134,8 +133,8 @@ def plot_error_vs_k(
     published = table[table["model"] == "adaptive"].merge(published_means())
     places = [cell.k + shifts["adaptive", cell.gate] for cell in published.itertuples()]
     axes.plot(places, published["published"], **PUBLISHED, zorder=5, label="published mean")
-    _label_curves(axes, table, looks)
-    _add_key(figure, looks, has_published=len(published) > 0)
+    _label_curves(axes, table, looks, gap=0.2 / width)
+    _add_key(figure, "\n".join(title), looks, has_published=len(published) > 0)
     add_note(figure, "\n".join(notes))
     return figure
 
@@ -150,12 +149,15 @@ def _validate_runs(runs, gates):
 
 
 def _title(table, width):
-    """Setting and message in lines: which gate of the adaptive model is better at which k."""
-    setting = rf"$\lambda_\mathrm{{IC}}$ = {table['lambda_ic'].iloc[0]:g}"
+    """Setting and message: which gate of the adaptive model is better at which k."""
+    short = f"λ={table['lambda_ic'].iloc[0]:g}"
+    setting = rf"${short}$".replace("λ", r"\lambda_\mathrm{IC}")
     leads = leads_text(gate_leads(better_gates(table)))
-    if leads:
-        return textwrap.wrap(f"Better gate of the adaptive model: {leads} ({setting})", 17 * width)
-    return [setting]
+    if not leads:
+        return [setting]
+    text = f"Better gate of the adaptive model ({short}): {leads}"
+    lines = textwrap.wrap(text, round(18 * width))
+    return [line.replace(short, setting) for line in lines]
 
 
 def _drawn(table):
@@ -193,18 +195,23 @@ def _plot_curve(axes, name, cells, seeds, look, shift):
     axes.plot(x, mean, **look, label=name)
 
 
-def _label_curves(axes, table, looks):
+def _label_still(axes, k, error):
+    look = {"textcoords": "offset points", "ha": "right", **NOTE}
+    axes.annotate("standing still", (k, error), (6, 3), **look)
+
+
+def _label_curves(axes, table, looks, gap):
     """The model at the end of each curve."""
     ends = []
     for (model, gate), look in looks.items():
         cells = table[(table["model"] == model) & (table["gate"] == gate)].dropna(subset="mean")
         if len(cells):
             ends.append((model, cells.sort_values("k")["mean"].iloc[-1], look["color"]))
-    label_ends(axes, ends)
+    label_ends(axes, ends, gap)
 
 
-def _add_key(figure, looks, has_published):
-    """One line above the panel: the gates in their colours, and the mark of published means."""
+def _add_key(figure, title, looks, has_published):
+    """Above the panel: the title, the gates in their colours, and the mark of published means."""
     handles = []
     for (model, gate), look in looks.items():
         if model == "adaptive":
@@ -214,6 +221,9 @@ def _add_key(figure, looks, has_published):
     key = figure.legend(
         handles=handles,
         loc="outside upper left",
+        title=title,
+        title_fontsize=7.5,
+        alignment="left",
         ncols=len(handles),
         handlelength=2,
         handletextpad=0.5,
@@ -225,13 +235,13 @@ def _add_key(figure, looks, has_published):
 
 
 def _seed_note(table, models):
-    """How many seeds a mean has: "Seeds per mean: adaptive 10–20, fixed 10."."""
+    """What is drawn, and how many seeds a mean has: "fixed 10, adaptive 10–20"."""
     parts = []
     for model in models:
         needed = table.loc[table["model"] == model, "needed"]
         low, high = needed.min(), needed.max()
         parts.append(f"{model} {low}" if low == high else f"{model} {low}–{high}")
-    return f"Seeds per mean: {', '.join(parts)}."
+    return f"Means with 95% intervals; dots: seeds ({', '.join(parts)})."
 
 
 def _notes(table):

@@ -192,20 +192,20 @@ def plot_intervals(
     axes.errorbar(
         x, middle, bars, fmt="none", ecolor=colour, elinewidth=0.8, capsize=1.5, capthick=0.8
     )
-    axes.plot(
-        x[below],
-        np.full(below.sum(), floor),
-        linestyle="none",
-        marker=CARETDOWNBASE,
-        markersize=4.5,
-        color=colour,
-        clip_on=False,
-        zorder=4,
-        label="_arrows",
-    )
+    for place in x[below]:
+        axes.plot(
+            place,
+            floor,
+            marker=CARETDOWNBASE,
+            markersize=4.5,
+            color=colour,
+            clip_on=False,
+            zorder=4,
+            label="_arrow",
+        )
 
 
-def label_ends(axes: Axes, ends: Sequence[tuple[str, float, str]], gap: float = 0.062) -> None:
+def label_ends(axes: Axes, ends: Sequence[tuple[str, float, str]], gap: float) -> None:
     """Name curves at their right ends: (text, last value, colour) each.
 
     The limits of the axis are set; the texts are at least `gap` of its height apart.
