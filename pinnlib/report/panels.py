@@ -122,7 +122,7 @@ def plot_error_vs_k(
     figure, ((axes,),) = panels(1, 1, width, height)
     _set_axes(axes, ks, metric, np.concatenate([_drawn(table), finished[metric], still]))
     axes.plot(ks, still, **STILL, label="_standing still")
-    _label_still(axes, ks[-1], still[-1])
+    _label_still(axes, ks[len(ks) // 2], still[len(ks) // 2])
 
     shifts = dict(zip(looks, _shifts(ks, len(looks)), strict=True))
     for (model, gate), look in looks.items():
@@ -155,8 +155,8 @@ def _title(table, width):
     leads = leads_text(gate_leads(better_gates(table)))
     if not leads:
         return [setting]
-    text = f"Better gate of the adaptive model ({short}): {leads}"
-    lines = textwrap.wrap(text, round(18 * width))
+    text = f"Better gate, adaptive model ({short}): {leads}"
+    lines = textwrap.wrap(text, round(17 * width))
     return [line.replace(short, setting) for line in lines]
 
 
@@ -196,8 +196,8 @@ def _plot_curve(axes, name, cells, seeds, look, shift):
 
 
 def _label_still(axes, k, error):
-    look = {"textcoords": "offset points", "ha": "right", **NOTE}
-    axes.annotate("standing still", (k, error), (6, 3), **look)
+    """Above the line and to the right, where it falls."""
+    axes.annotate("standing still", (k, error), (2, 5), textcoords="offset points", **NOTE)
 
 
 def _label_curves(axes, table, looks, gap):
@@ -225,9 +225,9 @@ def _add_key(figure, title, looks, has_published):
         title_fontsize=7.5,
         alignment="left",
         ncols=len(handles),
-        handlelength=2,
-        handletextpad=0.5,
-        columnspacing=1.2,
+        handlelength=1.9,
+        handletextpad=0.4,
+        columnspacing=1,
         borderpad=0,
     )
     for text, handle in zip(key.get_texts(), handles, strict=True):
