@@ -50,6 +50,17 @@ def test_a_published_mean_is_inside_or_outside_our_interval(cells):
     assert outside.low == pytest.approx(0.027)
 
 
+def test_the_overview_marks_what_is_outside(cells):
+    moved = set_mean(cells, 0.028, lambda_ic=50, k=20, metric="rel_l2_u", gate="exp")
+    beside = panel_answers.means_beside_published(moved)
+    table = panel_answers.beside_overview(beside)
+    row = table.loc[(50, 20, "ReL2E")]
+    assert len(table) == 8
+    assert row["exp", "published"] == "0.026*"
+    assert row["exp", "ours"] == "0.028 [0.027, 0.029]"
+    assert row["linear", "published"] == "0.140"
+
+
 def test_an_incomplete_cell_is_not_compared(cells):
     lacking = cells.assign(half_width=cells["half_width"].mask(cells["lambda_ic"] == 0))
     assert len(panel_answers.means_beside_published(lacking)) == 8
@@ -81,6 +92,15 @@ def test_many_leads_are_counted():
 )
 def test_the_answer_counts_the_published_means(cells, change, words):
     assert words in panel_answers.panels_answer(set_mean(cells, 5.0, **change))
+
+
+def test_the_answer_says_which_gate_is_better_where(cells):
+    text = "the exponential gate is better at $k=20$ and the linear gate at 60"
+    answer = panel_answers.panels_answer(cells)
+    assert f"with the velocity penalty, {text}; without it, {text}." in answer
+    everywhere = set_mean(cells, 0.01, gate="exp", study="main")
+    alone = "with the velocity penalty, the exponential gate is better at $k=20$–60;"
+    assert alone in panel_answers.panels_answer(everywhere)
 
 
 @pytest.mark.parametrize(

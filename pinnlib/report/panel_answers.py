@@ -10,7 +10,7 @@ import pandas as pd
 
 from pinnlib.report.published import PAPER_GATES, published
 from pinnlib.report.standing_still import ANGLE
-from pinnlib.style.labels import GATE_WORDS
+from pinnlib.style.labels import GATE_WORDS, METRIC_NAMES
 
 BEYOND = 60  # the largest stiffness of the main study
 MANY = 4  # more stretches than this are counted, not listed
@@ -43,6 +43,18 @@ def means_beside_published(cells: pd.DataFrame) -> pd.DataFrame:
     both["high"] = both["mean"] + both["half_width"]
     both["inside"] = both["published"].between(both["low"], both["high"])
     return both[[*keys, "published", "mean", "low", "high", "inside"]]
+
+
+def beside_overview(beside: pd.DataFrame) -> pd.DataFrame:
+    """`means_beside_published` as text: two columns per gate, a star where it is outside."""
+    texts = beside[["lambda_ic", "k", "metric", "gate"]].copy()
+    star = beside["inside"].map({True: "", False: "*"})
+    texts["published"] = beside["published"].map("{:.3f}".format) + star
+    ours = zip(beside["mean"], beside["low"], beside["high"], strict=True)
+    texts["ours"] = [f"{mean:.3f} [{low:.3f}, {high:.3f}]" for mean, low, high in ours]
+    texts["metric"] = texts["metric"].map(METRIC_NAMES)
+    wide = texts.pivot(index=["lambda_ic", "k", "metric"], columns="gate")
+    return wide.swaplevel(axis=1).sort_index(axis=1, ascending=[True, False])
 
 
 def better_gates(cells: pd.DataFrame) -> pd.Series:
@@ -114,10 +126,19 @@ def _leads_sentence(cells):
     for study, words in (("main", "with the velocity penalty"), ("no_penalty", "without it")):
         leads = gate_leads(_of(cells, study))
         if leads:
-            parts.append(f"{words}, {leads_text(leads)}")
+            parts.append(f"{words}, {_better_clause(leads)}")
     if not parts:
         return ""
-    return f"The gate of the adaptive model with the smaller mean ReL2E is: {'; '.join(parts)}."
+    return f"By the mean ReL2E of the adaptive model, {'; '.join(parts)}."
+
+
+def _better_clause(leads):
+    """ "the exponential gate is better at $k=10$–30 and the linear gate at 40–60"."""
+    if len(leads) > MANY:
+        return leads_text(leads)
+    first, *others = (text.replace(" at", " gate at") for text in leads_text(leads).split(", "))
+    clause = f"the {first.replace(' at', ' is better at')}"
+    return clause + "".join(f" and the {other}" for other in others)
 
 
 def _beyond_sentence(cells):
