@@ -6,7 +6,7 @@ import pytest
 
 from pinnlib.report import gate_figures
 from pinnlib.runs.studies import FOUR_K
-from pinnlib.style.figures import PURPLE, RED, SKY, shades
+from pinnlib.style.figures import BLUE, PURPLE, RED, shades
 
 
 def runs(errors, k=(20, 60)):
@@ -34,7 +34,7 @@ def test_ten_gates_has_a_stroke_per_finished_run_and_the_median_of_those():
     figure = gate_figures.plot_ten_gates(table, ["exp", "linear", "exp(scale=10.0)"])
     assert [axis.get_title() for axis in figure.axes] == ["$k=20$", "$k=60$"]
     assert marks(figure.axes[0], "|") == [
-        ([140, 160, 180], [0, 0, 0], SKY),
+        ([140, 160, 180], [0, 0, 0], BLUE),
         ([20, 40], [1, 1], RED),
         ([80, 100, 120], [2, 2, 2], PURPLE),
     ]

@@ -6,7 +6,18 @@ import pandas as pd
 import pytest
 
 from pinnlib.style import latex
-from pinnlib.style.figures import filled, log_axis, panels, shades, styles
+from pinnlib.style.figures import (
+    GATE_COLOURS,
+    filled,
+    label_ends,
+    log_axis,
+    panels,
+    plot_intervals,
+    shades,
+    shift_tone,
+    spread,
+    styles,
+)
 
 # --- figures ---
 
@@ -19,6 +30,18 @@ def test_curves_differ_in_more_than_colour():
 def test_a_curve_looks_the_same_in_any_company():
     alone = styles(("fixed",), ("linear",))["fixed", "linear"]
     assert alone == styles(("adaptive", "fixed"), ("exp", "linear"))["fixed", "linear"]
+
+
+def test_a_gate_has_its_colour_and_a_model_a_tone_of_it():
+    looks = styles(("adaptive", "fixed"), ("exp", "linear"))
+    assert looks["adaptive", "linear"]["color"] == GATE_COLOURS["linear"]
+    assert looks["fixed", "linear"]["color"] == shift_tone(GATE_COLOURS["linear"], 0.4)
+
+
+def test_a_tone_is_mixed_with_white_or_black():
+    assert shift_tone("#ff0000", 0.0) == "#ff0000"
+    assert shift_tone("#ff0000", 0.6) == "#ff9999"
+    assert shift_tone("#ff0000", -0.6) == "#660000"
 
 
 @pytest.mark.parametrize("field", ["models", "gates"])
@@ -53,6 +76,45 @@ def test_a_log_axis_holds_what_is_drawn():
     figure.draw_without_rendering()
     ticks = [label.get_text() for label in axes[0, 0].get_yticklabels()]
     assert "0.05" in ticks
+    plt.close(figure)
+
+
+def test_an_interval_below_the_axis_ends_in_an_arrow_at_its_floor():
+    figure, ((axis,),) = panels()
+    log_axis(axis, np.array([0.1, 1.0]))
+    plot_intervals(axis, [1, 2], [0.5, -3.0], [0.6, 0.5], [0.7, 0.9], "red")
+    floor, _ = axis.get_ylim()
+    (arrow,) = [line for line in axis.lines if line.get_label() == "_arrow"]
+    (bars,) = axis.collections
+    whole, cut = (segment[:, 1] for segment in bars.get_segments())
+    assert arrow.get_xdata() == [2]
+    assert arrow.get_ydata() == [floor]
+    assert whole == pytest.approx([0.5, 0.7])
+    assert cut == pytest.approx([floor, 0.9])
+    plt.close(figure)
+
+
+@pytest.mark.parametrize(
+    "values, expected",
+    [
+        ([0.5, 0.1], [0.5, 0.1]),
+        ([0.5, 0.5], [0.45, 0.55]),
+        ([0.6, 0.5, 0.52], [0.64, 0.44, 0.54]),
+        ([0.0, 0.05, 0.13], [-0.04, 0.06, 0.16]),  # the third is pushed by the first two
+    ],
+)
+def test_labels_are_spread_in_their_order(values, expected):
+    assert spread(values, 0.1) == pytest.approx(expected)
+
+
+def test_curves_are_named_at_their_ends():
+    figure, ((axis,),) = panels()
+    axis.set_ylim(0, 10)
+    label_ends(axis, [("upper", 8, "red"), ("lower", 2, "blue")], gap=0.1)
+    upper, lower = axis.texts
+    assert upper.xy == pytest.approx((1, 0.8))
+    assert lower.get_text() == "lower"
+    assert lower.get_color() == "blue"
     plt.close(figure)
 
 

@@ -17,7 +17,7 @@ from pinnlib.models import Trunk
 from pinnlib.registry import validate
 from pinnlib.result import Result, predict
 from pinnlib.spec import RunSpec
-from pinnlib.style.figures import RED, shades, styles
+from pinnlib.style.figures import shades, styles
 from pinnlib.style.labels import path_axes
 from pinnlib.training import initial_parameters
 
@@ -82,8 +82,18 @@ def plot_untrained(spec: RunSpec, gates: Sequence[str]) -> Picture:
     under = {gate: dataclasses.replace(spec, gate=gate) for gate in gates}
     figure, (left, free, *gated) = _sheet(2 + len(gates))
     for (_, gate), look in styles([spec.model], gates).items():
-        look = look | {"marker": None, "color": "black"}
-        left.plot(t, under[gate].gate_object.jet(t).value, **look, label=gate)
+        look = look | {"marker": None}
+        value = under[gate].gate_object.jet(t).value
+        left.plot(t, value, **look)
+        middle = len(t) // 2
+        left.annotate(
+            gate,
+            (t[middle], value[middle]),
+            (-4, 4),
+            textcoords="offset points",
+            ha="right",
+            color=look["color"],
+        )
     for seed, colour in shades(range(SEEDS)).items():
         theta = initial_parameters(dataclasses.replace(spec, seed=seed)).double()
         blocks = spec.trunk.blocks(theta[None], len(components))
@@ -99,7 +109,6 @@ def plot_untrained(spec: RunSpec, gates: Sequence[str]) -> Picture:
     for axis in gated:
         axis.set_ylim(np.min(limits), np.max(limits))
     left.set(title="the gates", ylabel="$g(t)$")
-    left.legend()
     free.set(title=f"untrained networks, {SEEDS} seeds", ylabel="output")
     for axis in figure.axes:
         axis.set(xlabel=TIME, xlim=(0, spec.horizon))
@@ -189,15 +198,16 @@ def _sheet(count):
 
 
 def _looks(specs, first):
-    """Drawing options of each run. If all are of one model, those other than `first` are red."""
+    """Drawing options of each run; another run of the model and gate of `first` is black."""
     models = dict.fromkeys(spec.model for spec in specs)
     gates = dict.fromkeys(spec.gate for spec in specs)
     looks = styles(models, gates)
     chosen = []
     for spec in specs:
         look = looks[spec.model, spec.gate] | {"marker": None}
-        if set(models) == {first.model} and spec != first:
-            look["color"] = RED
+        same = (spec.model, spec.gate) == (first.model, first.gate)
+        if same and spec != first:
+            look["color"] = "black"
         chosen.append(look)
     return chosen
 

@@ -11,6 +11,7 @@
     standing_still       the error of standing still beside every summary (04 and 06 too)
     published            the published table of tests beside ours (10 too)
 04  panels               the panels of the original: error against stiffness
+    panel_answers        what they show: published means, and which gate leads at which k
 05  kernel_measurements  the residual kernel along training
     jacobian_profiles    the norm of the residual Jacobian in time, and its closed forms
     residual_decay       which part of the horizon loses its residual first

@@ -16,7 +16,6 @@ from pinnlib.style.figures import (
     ONE,
     PURPLE,
     RED,
-    SKY,
     STIFFNESS,
     add_note,
     bar_lengths,
@@ -42,7 +41,7 @@ def _gate_colour(gate: str) -> str:
         return RED
     if "scale" in gate:
         return PURPLE
-    return SKY
+    return GATE_COLOURS["exp"]
 
 
 def plot_ten_gates(runs: pd.DataFrame, gates: Sequence[str]) -> Figure:

@@ -1,34 +1,49 @@
 """The error-against-stiffness panels of the original, declared as data (notebook 04)."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from pinnlib.analysis.samples import summary_table
 from pinnlib.analysis.significance import FEWEST
 from pinnlib.registry import validate
+from pinnlib.report.panel_answers import better_gates, gate_leads, leads_text, published_means
 from pinnlib.report.published import PAPER_GATES
-from pinnlib.report.standing_still import SUMMARISED, add_still_errors
+from pinnlib.report.standing_still import ANGLE, SUMMARISED, add_still_errors, still_errors
 from pinnlib.style.figures import (
     COLUMN,
     NOTE,
     STIFFNESS,
     WIDE,
     add_note,
+    label_ends,
     log_axis,
     panels,
+    plot_intervals,
     styles,
     wrap_notes,
 )
-from pinnlib.style.labels import METRIC_LABELS
+from pinnlib.style.labels import ANGLE_LABEL, GATE_WORDS, METRIC_LABELS
 
 Pair = tuple[str, str]  # model, gate
 SPECTRAL = ("adaptive", "fixed")
 MODELS = (*SPECTRAL, "baseline")
 COUNTS = ["ok", "needed", "diverged", "failed"]
+ERROR_LABELS = METRIC_LABELS | {ANGLE: ANGLE_LABEL}
+SEED = {"linestyle": "none", "marker": ".", "markersize": 3, "markeredgewidth": 0, "alpha": 0.4}
+PUBLISHED = {
+    "linestyle": "none",
+    "marker": "D",
+    "markersize": 5.5,
+    "markerfacecolor": "none",
+    "color": "black",
+}
+STILL = {"color": "0.3", "linestyle": ":", "linewidth": 0.9}
 
 
 @dataclass(frozen=True)
@@ -40,11 +55,6 @@ class Panel:
     models: tuple[str, ...] = MODELS
     omit: tuple[Pair, ...] = ()  # curves not drawn
     width: float = COLUMN
-
-    @property
-    def curves(self) -> list[Pair]:
-        """The pairs (model, gate) drawn, gate by gate."""
-        return [pair for pair in styles(self.models, PAPER_GATES) if pair not in self.omit]
 
 
 ZOOM = {"omit": (("baseline", "linear"),)}
@@ -65,29 +75,15 @@ PANELS = {  # path under figures/
         "expanded", "max_ae_u", SPECTRAL
     ),
 }
+ANGLE_PANELS = {  # not in the original
+    "lamIC50/rel_l2_theta_vs_k_all_models__zoom_noBaselineLinear": Panel("main", ANGLE, **ZOOM),
+}
 
 
 def plot_panel(panel: Panel, runs: pd.DataFrame) -> Figure:
     """The figure of a Panel from the runs of its study."""
     curves = {"models": panel.models, "omit": panel.omit}
     return plot_error_vs_k(runs, panel.metric, **curves, width=panel.width)
-
-
-def panel_table(panel: Panel, runs: pd.DataFrame) -> pd.DataFrame:
-    """The numbers of a Panel as text, k × curve: "mean ± half-width (n)".
-
-    A cell without a mean is "– (finished/needed)".
-    """
-    table = summary_table(runs, panel.metric)
-    texts = []
-    for cell in table.itertuples():
-        text = f"– ({cell.ok}/{cell.needed})"
-        if cell.complete:
-            text = f"{cell.mean:.4f} ± {cell.half_width:.4f} ({cell.needed})"
-        texts.append(text)
-    table["text"] = texts
-    wide = table.pivot(index="k", columns=["model", "gate"], values="text")
-    return wide[panel.curves].rename("{:g}".format)
 
 
 def tidy_table(runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -107,61 +103,39 @@ def plot_error_vs_k(
     omit: Sequence[Pair] = (),
     width: float = COLUMN,
 ) -> Figure:
-    """Mean ± Student-t 95% interval against k, one curve per model and gate not in `omit`.
+    """Mean and Student-t 95% interval against k, one curve per model and gate not in `omit`.
 
-    All runs have one setting. A cell that lacks a run gets no mean: its finished runs are small
-    crosses, and a note below names it. The rows under the panel count the seeds per point.
+    Behind them the seeds as dots, the published means as diamonds and the error of standing still.
+    All runs have one setting. A cell that lacks a run gets no mean, and a note below names it.
     """
     _validate_runs(runs, gates)
     looks = {pair: look for pair, look in styles(models, gates).items() if pair not in omit}
     chosen = runs[[pair in looks for pair in zip(runs["model"], runs["gate"], strict=True)]]
+    finished = chosen[chosen["status"] == "ok"]
     table = summary_table(chosen, metric)
-    incomplete = table.loc[~table["complete"], ["model", "gate", "k"]]
-    single = chosen[chosen["status"] == "ok"].merge(incomplete)
-
-    counts = _seed_counts(table, models)
-    notes = wrap_notes(_notes(table), width)
-    longest = max(len(f"{model}, {gate}") for model, gate in looks)
-    columns = max(1, min(len(gates), int(width / (0.45 + 0.05 * longest))))  # of the legend
-    lines = len(looks) / columns + len(counts) + len(notes)
-    figure, ((axes,), (below,)) = panels(
-        2,
-        1,
-        width,
-        height=0.55 * width + 0.6 + 0.125 * lines,
-        height_ratios=(0.55 * width, 0.11 * len(counts)),  # inches: the curves, the seed counts
-    )
-    figure.get_layout_engine().set(hspace=0, h_pad=0.02)
-
     ks = np.sort(table["k"].unique())
-    spacing = np.diff(ks).min() if len(ks) > 1 else 1.0
-    reach = min(0.25, 0.05 * (len(looks) - 1)) * spacing  # the curves of one k stand side by side
-    shifts = np.linspace(-reach, reach, len(looks))
-    for ((model, gate), look), shift in zip(looks.items(), shifts, strict=True):
-        cells = table[(table["model"] == model) & (table["gate"] == gate)]
-        crosses = single[(single["model"] == model) & (single["gate"] == gate)]
-        _plot_curve(axes, f"{model}, {gate}", cells, crosses[["k", metric]], look, shift)
+    still = [still_errors(k)[metric] for k in ks]
 
-    mean, half = table["mean"], table["half_width"].fillna(0)
-    lowest = np.maximum(mean - half, mean / 3)
-    log_axis(axes, np.concatenate([mean + half, lowest, single[metric]]))
-    limits = ks[0] - 0.55 * spacing, ks[-1] + 0.55 * spacing
-    every = 1 if len(ks) < 9 else 2
-    axes.set_xticks(ks, [f"{k:g}" if i % every == 0 else "" for i, k in enumerate(ks)])
-    label = METRIC_LABELS.get(metric, metric.replace("_", " "))
-    axes.set(xlim=limits, xlabel=STIFFNESS, ylabel=label)
-    title = rf"$\lambda_\mathrm{{IC}}={runs['lambda_ic'].iloc[0]:g}$; mean ± 95% interval"
-    figure.legend(
-        *axes.get_legend_handles_labels(),
-        loc="outside upper center",
-        ncols=columns,
-        columnspacing=2.5,
-        title=title,
-    )
-    _plot_counts(below, counts)
-    below.set_xlim(limits)
-    if notes:
-        add_note(figure, "\n".join(notes))
+    title = _title(table, width)
+    notes = wrap_notes([_seed_note(table, models), *_notes(table)], width)
+    height = 0.6 * width + 0.65 + 0.14 * (len(title) + len(notes))
+    figure, ((axes,),) = panels(1, 1, width, height)
+    _set_axes(axes, ks, metric, np.concatenate([_drawn(table), finished[metric], still]))
+    axes.plot(ks, still, **STILL, label="_standing still")
+    _label_still(axes, ks[len(ks) // 2], still[len(ks) // 2])
+
+    shifts = dict(zip(looks, _shifts(ks, len(looks)), strict=True))
+    for (model, gate), look in looks.items():
+        of_curve = (table["model"] == model) & (table["gate"] == gate)
+        seeds = finished[(finished["model"] == model) & (finished["gate"] == gate)]
+        shift = shifts[model, gate]
+        _plot_curve(axes, f"{model}, {gate}", table[of_curve], seeds[["k", metric]], look, shift)
+    published = table[table["model"] == "adaptive"].merge(published_means())
+    places = [cell.k + shifts["adaptive", cell.gate] for cell in published.itertuples()]
+    axes.plot(places, published["published"], **PUBLISHED, zorder=5, label="published mean")
+    _label_curves(axes, table, looks, gap=0.2 / width)
+    _add_key(figure, "\n".join(title), looks, has_published=len(published) > 0)
+    add_note(figure, "\n".join(notes))
     return figure
 
 
@@ -174,59 +148,100 @@ def _validate_runs(runs, gates):
     validate("gates", list(gates), set(gates) <= set(known), allowed)
 
 
-def _plot_curve(axes, name, cells, single, look, shift):
-    """One curve: means with their intervals, and single runs (k, error) as crosses."""
-    has_mean = cells["mean"].notna().any()
-    axes.errorbar(
-        cells["k"] + shift,
-        cells["mean"],
-        cells["half_width"],
-        elinewidth=0.8,
-        capsize=1.5,
-        capthick=0.8,
-        label=name if has_mean else "_no mean",
-        **look,
+def _title(table, width):
+    """Setting and message: which gate of the adaptive model is better at which k."""
+    short = f"λ={table['lambda_ic'].iloc[0]:g}"
+    setting = rf"${short}$".replace("λ", r"\lambda_\mathrm{IC}")
+    leads = leads_text(gate_leads(better_gates(table)))
+    if not leads:
+        return [setting]
+    text = f"Better gate, adaptive model ({short}): {leads}"
+    lines = textwrap.wrap(text, round(17 * width))
+    return [line.replace(short, setting) for line in lines]
+
+
+def _drawn(table):
+    """The ends of the intervals that the axis has to hold: low ones down to a third of the mean."""
+    mean, half = table["mean"], table["half_width"].fillna(0)
+    return np.concatenate([mean + half, np.maximum(mean - half, mean / 3)])
+
+
+def _set_axes(axes, ks, metric, drawn):
+    spacing = _spacing(ks)
+    log_axis(axes, drawn)
+    every = 1 if len(ks) < 9 else 2
+    axes.set_xticks(ks, [f"{k:g}" if i % every == 0 else "" for i, k in enumerate(ks)])
+    axes.set_xlim(ks[0] - 0.55 * spacing, ks[-1] + 0.55 * spacing)
+    axes.set_xlabel(STIFFNESS)
+    axes.set_ylabel(ERROR_LABELS.get(metric, metric.replace("_", " ")))
+
+
+def _spacing(ks):
+    return np.diff(ks).min() if len(ks) > 1 else 1.0
+
+
+def _shifts(ks, curves):
+    """Where the curves of one k are drawn, side by side."""
+    reach = min(0.3, 0.07 * (curves - 1)) * _spacing(ks)
+    return np.linspace(-reach, reach, curves)
+
+
+def _plot_curve(axes, name, cells, seeds, look, shift):
+    """One curve: seeds (k, error) as dots, and means with their intervals."""
+    k, errors = seeds.to_numpy().T
+    axes.plot(k + shift, errors, **SEED, color=look["color"], label="_seeds")
+    x, mean, half = cells["k"] + shift, cells["mean"], cells["half_width"]
+    plot_intervals(axes, x, mean - half, mean, mean + half, look["color"])
+    axes.plot(x, mean, **look, label=name)
+
+
+def _label_still(axes, k, error):
+    """Above the line and to the right, where it falls."""
+    axes.annotate("standing still", (k, error), (2, 5), textcoords="offset points", **NOTE)
+
+
+def _label_curves(axes, table, looks, gap):
+    """The model at the end of each curve."""
+    ends = []
+    for (model, gate), look in looks.items():
+        cells = table[(table["model"] == model) & (table["gate"] == gate)].dropna(subset="mean")
+        if len(cells):
+            ends.append((model, cells.sort_values("k")["mean"].iloc[-1], look["color"]))
+    label_ends(axes, ends, gap)
+
+
+def _add_key(figure, title, looks, has_published):
+    """Above the panel: the title, the gates in their colours, and the mark of published means."""
+    handles = []
+    for (model, gate), look in looks.items():
+        if model == "adaptive":
+            handles.append(Line2D([], [], **look, label=f"{GATE_WORDS.get(gate, gate)} gate"))
+    if has_published:
+        handles.append(Line2D([], [], **PUBLISHED, label="published mean"))
+    key = figure.legend(
+        handles=handles,
+        loc="outside upper left",
+        title=title,
+        title_fontsize=7.5,
+        alignment="left",
+        ncols=len(handles),
+        handlelength=1.9,
+        handletextpad=0.4,
+        columnspacing=1,
+        borderpad=0,
     )
-    k, errors = single.to_numpy().T
-    axes.plot(
-        k + shift,
-        errors,
-        "+" if look["markerfacecolor"] == "white" else "x",
-        color=look["color"],
-        markersize=2.6,
-        markeredgewidth=0.5,
-        alpha=0.7,
-        label="_runs" if has_mean or single.empty else f"{name}: single runs",
-    )
+    for text, handle in zip(key.get_texts(), handles, strict=True):
+        text.set_color(handle.get_color())
 
 
-def _seed_counts(table, models):
-    """Seeds per point, row × k: one row per model, or per curve where its gates differ.
-
-    A cell without a mean is "–".
-    """
-    table = table.assign(text=table["needed"].astype(str).where(table["complete"], "–"))
-    rows = {}
+def _seed_note(table, models):
+    """What is drawn, and how many seeds a mean has: "fixed 10, adaptive 10–20"."""
+    parts = []
     for model in models:
-        cells = table[table["model"] == model]
-        curves = cells.pivot(index="gate", columns="k", values="text")
-        if len(curves.drop_duplicates()) == 1:
-            rows[f"n {model}"] = curves.iloc[0]
-        else:
-            rows |= {f"n {model} {gate}": curve for gate, curve in curves.iterrows()}
-    return pd.DataFrame(rows).T.fillna("")
-
-
-def _plot_counts(axes, counts):
-    """The seed counts as rows of text under the points."""
-    for row, (_, numbers) in enumerate(counts.iterrows()):
-        for k, number in numbers.items():
-            axes.text(k, row, number, ha="center", va="center", **NOTE)
-    axes.set_yticks(range(len(counts)), counts.index, **NOTE)
-    axes.set(ylim=(len(counts) - 0.5, -0.5), xticks=[])
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-    axes.grid(False)
+        needed = table.loc[table["model"] == model, "needed"]
+        low, high = needed.min(), needed.max()
+        parts.append(f"{model} {low}" if low == high else f"{model} {low}–{high}")
+    return f"Means with 95% intervals; dots: seeds ({', '.join(parts)})."
 
 
 def _notes(table):
@@ -234,7 +249,7 @@ def _notes(table):
     notes = []
     lacking = describe_incomplete(table)
     if lacking:
-        text = "Incomplete, no mean drawn (crosses: single runs; finished/needed)"
+        text = "Incomplete, no mean drawn (finished/needed)"
         notes.append(f"{text}: {lacking}.")
     if (table["complete"] & (table["needed"] < FEWEST)).any():
         text = "the interval is wide; a single seed would have none"

@@ -20,6 +20,7 @@ from pinnlib.style.figures import (
     GREEN,
     ONE,
     PURPLE,
+    SKY,
     STIFFNESS,
     add_legend,
     add_note,

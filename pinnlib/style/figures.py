@@ -10,16 +10,18 @@ import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.markers import CARETDOWNBASE
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
 from pinnlib.registry import validate
 
-# Inches: half, three quarters, all of the text width
-COLUMN = 3.3
-WIDE = 4.9
-FULL = 6.75
+# Inches: half, three quarters, all of the text width; so a figure keeps its type sizes in the paper
+COLUMN = 3.2
+WIDE = 4.8
+FULL = 6.5
 # Set on import: all modules that draw import this one, and some settings, such as the type of PDF
 # fonts, are read when a figure is saved, long after it was drawn.
 mpl.rc("figure", dpi=110)
@@ -37,32 +39,34 @@ mpl.rc(("xtick", "ytick"), labelsize=7)
 mpl.rc(("xtick.major", "ytick.major"), width=0.6, size=2.5)
 mpl.rc("ytick.minor", width=0.4, size=1.5)
 mpl.rc("lines", linewidth=1.1, markersize=3.6, markeredgewidth=0.8)
-mpl.rc("legend", fontsize=6.5, title_fontsize=6.5, frameon=False, handlelength=3.0)
-NOTE = {"fontsize": 6, "color": "0.2"}  # the small print under a panel
+mpl.rc("legend", fontsize=7, title_fontsize=7, frameon=False, handlelength=3.0)
+NOTE = {"fontsize": 7, "color": "0.2"}  # the small print under a panel
 
 BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, _, _, SKY = sns.color_palette("colorblind").as_hex()
-# Model → colour, marker; gate → line, filled part of the marker
-MODEL_STYLES = {
-    "baseline": (ORANGE, "s"),
-    "fixed": (GREEN, "^"),
-    "adaptive": (BLUE, "o"),
-}
+# Gate → line, filled part of the marker
 GATE_STYLES = {
     "exp": ("-", "full"),
     "linear": ((0, (4, 1.6)), "none"),
 }
-GATE_COLOURS = {"exp": SKY, "linear": RED}  # where colour does not show the model
-SPARE_MODELS = (
-    (PURPLE, "D"),
-    (BROWN, "v"),
-    (PINK, "P"),
-    (SKY, "X"),
-)
+GATE_COLOURS = {"exp": BLUE, "linear": RED}
+# Model → marker, tone of the gate's colour: above 0 lighter, below 0 darker
+MODEL_STYLES = {
+    "baseline": ("s", -0.45),
+    "fixed": ("^", 0.4),
+    "adaptive": ("o", 0.0),
+}
 SPARE_GATES = (
     ((0, (1, 1.2)), "left"),
     ((0, (5, 1.5, 1, 1.5)), "bottom"),
     ((0, (8, 2)), "right"),
     ((0, (1, 3)), "top"),
+)
+SPARE_COLOURS = (PURPLE, GREEN, BROWN, PINK)
+SPARE_MODELS = (
+    ("D", -0.25),
+    ("v", 0.2),
+    ("P", -0.6),
+    ("X", 0.55),
 )
 STIFFNESS = "spring stiffness $k$ [N/m]"
 ONE = {"color": "0.4", "linewidth": 0.8, "linestyle": "--"}  # the line of equality
@@ -79,18 +83,30 @@ def _looks(field: str, names: Sequence[str], fixed: dict, spares: tuple) -> dict
 
 
 def styles(models: Sequence[str], gates: Sequence[str]) -> dict[tuple[str, str], dict[str, Any]]:
-    """(model, gate) → drawing options: colour and marker show the model, line and fill the gate."""
+    """(model, gate) → drawing options.
+
+    Colour, line and fill show the gate, marker and tone of the colour the model.
+    """
     model_looks = _looks("models", models, MODEL_STYLES, SPARE_MODELS)
     gate_looks = _looks("gates", gates, GATE_STYLES, SPARE_GATES)
+    colours = _looks("gates", gates, GATE_COLOURS, SPARE_COLOURS)
     options = {}
     for gate, (line, part) in gate_looks.items():
-        for model, (colour, marker) in model_looks.items():
+        for model, (marker, tone) in model_looks.items():
+            colour = shift_tone(colours[gate], tone)
             look = filled(colour, part)
             look["color"] = colour
             look["marker"] = marker
             look["linestyle"] = line
             options[model, gate] = look
     return options
+
+
+def shift_tone(colour: str, tone: float) -> str:
+    """The colour mixed with white (`tone` above 0) or black (below 0)."""
+    end = np.ones(3) if tone > 0 else np.zeros(3)
+    mixed = (1 - abs(tone)) * np.array(to_rgb(colour)) + abs(tone) * end
+    return to_hex(mixed)
 
 
 def filled(colour: str, part: str) -> dict[str, str]:
@@ -144,7 +160,7 @@ def wrap_notes(notes: Sequence[str], width: float = FULL) -> list[str]:
     """The notes as lines that fit into a figure of `width` inches."""
     lines = []
     for note in notes:
-        lines += textwrap.wrap(note, round(20 * width))
+        lines += textwrap.wrap(note, round(17 * width))
     return lines
 
 
@@ -158,6 +174,81 @@ def bar_lengths(low: ArrayLike, middle: ArrayLike, high: ArrayLike) -> np.ndarra
     below = np.subtract(middle, low)
     above = np.subtract(high, middle)
     return np.array([below, above])
+
+
+def plot_intervals(
+    axes: Axes,
+    x: ArrayLike,
+    low: ArrayLike,
+    middle: ArrayLike,
+    high: ArrayLike,
+    colour: str,
+) -> None:
+    """Error bars on an axis whose limits are set; one that leaves it below ends in an arrow."""
+    floor, _ = axes.get_ylim()
+    x, low = np.asarray(x), np.asarray(low)
+    below = low < floor
+    bars = bar_lengths(np.maximum(low, floor), middle, high)
+    axes.errorbar(
+        x, middle, bars, fmt="none", ecolor=colour, elinewidth=0.8, capsize=1.5, capthick=0.8
+    )
+    for place in x[below]:
+        axes.plot(
+            place,
+            floor,
+            marker=CARETDOWNBASE,
+            markersize=4.5,
+            color=colour,
+            clip_on=False,
+            zorder=4,
+            label="_arrow",
+        )
+
+
+def label_ends(axes: Axes, ends: Sequence[tuple[str, float, str]], gap: float) -> None:
+    """Name curves at their right ends: (text, last value, colour) each.
+
+    The limits of the axis are set; the texts are at least `gap` of its height apart.
+    """
+    to_fraction = axes.transData + axes.transAxes.inverted()
+    heights = [to_fraction.transform((1, value))[1] for _, value, _ in ends]
+    places = spread(heights, gap)
+    for (text, _, colour), place in zip(ends, places, strict=True):
+        axes.annotate(
+            text,
+            (1, place),
+            (2, 0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            va="center",
+            color=colour,
+            fontsize=7,
+        )
+
+
+def spread(values: Sequence[float], gap: float) -> np.ndarray:
+    """The values moved apart, in their order, until neighbours differ by at least `gap`.
+
+    Values that would be too close share their mean as the middle of a group.
+    """
+    order = np.argsort(values, kind="stable")
+    groups = [[value] for value in np.array(values, dtype=float)[order]]
+    i = 1
+    while i < len(groups):
+        lower, upper = groups[i - 1], groups[i]
+        reach = gap * (len(lower) + len(upper)) / 2
+        if np.mean(upper) - np.mean(lower) < reach:
+            groups[i - 1 : i + 1] = [lower + upper]
+            i = max(1, i - 1)
+        else:
+            i += 1
+    places = np.empty(len(values))
+    start = 0
+    for group in groups:
+        steps = np.arange(len(group)) - (len(group) - 1) / 2
+        places[order[start : start + len(group)]] = np.mean(group) + gap * steps
+        start += len(group)
+    return places
 
 
 def plain_ticks(axis: Axis) -> None:
@@ -176,7 +267,7 @@ def log_axis(axes: Axes, drawn: np.ndarray) -> None:
         low = drawn[positive].min() / 1.15
         high = drawn[positive].max() * 1.15
     axes.set(yscale="log", ylim=(low, high))
-    multiples = (1, 2, 5) if high / low < 300 else (1,)
+    multiples = (1, 2, 5) if high / low < 1000 else (1,)
     axes.yaxis.set_major_locator(LogLocator(subs=multiples))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())

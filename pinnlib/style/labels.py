@@ -11,6 +11,8 @@ METRIC_LABELS = {  # of an axis
     "rel_l2_u": "relative $L^2$ error",
     "max_ae_u": "maximum absolute error [m, rad]",
 }
+ANGLE_LABEL = "relative $L^2$ error of the angle"
+GATE_WORDS = {"exp": "exponential", "linear": "linear"}
 
 
 def gate_formula(gate: str) -> str:
