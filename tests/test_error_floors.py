@@ -21,12 +21,15 @@ def test_what_is_quoted_of_the_floors():
             "reached": [1.0, 2.0, 4.0, 2.0],
             "floor_start": [0.3, 0.1, 0.1, 0.1],
             "floor_learned": [0.1, 0.2, 0.1, 0.2],
+            "reached_theta": 2.0,
+            "floor_learned_theta": [0.1, 0.1, 0.2, 0.1],
             "residual_reached": [1.0, 1.0, 1.0, 1.0],
             "residual_learned": [2.0, 0.5, 2.0, 1.0],
         }
     )
     assert error_floors.floor_numbers(floors) == {
         "floor_over_reached": "10.0%",  # the median of 10, 10, 2.5 and 10%
+        "floor_over_reached_theta": "5.0%",
         "floor_largest": 0.3,
         "reached_smallest": 1,
         "floor_agrees": "1 of 2",  # the exponential gate has both lower floors and wins once
@@ -42,6 +45,9 @@ def test_floors_of_a_run_can_be_held_in_single_precision():
     assert row["floor_learned"] == pytest.approx(evaluate(spec, best)["rel_l2_u"])
     assert row["floor_learned"] == pytest.approx(rounded, rel=0.1)
     assert row["reached"] == result.metrics["rel_l2_u"]
+    assert row["reached_theta"] == result.metrics["rel_l2_theta"]
+    best_theta = evaluate(spec, best)["rel_l2_theta"]
+    assert row["floor_learned_theta"] == pytest.approx(best_theta)
     assert row["floor_learned"] < row["reached"]
 
 

@@ -135,10 +135,10 @@ def test_the_sentence_on_the_optimiser(left, beginning):
 def test_whether_adam_alone_turns():
     cells = {"model": "adaptive", "k": [20, 60]}
     turns, stays = contrasts([2.0, 0.5], **cells), contrasts([2.0, 1.5], **cells)
-    text = gate_answers.turning_sentence({"Adam": turns, "SGD": stays})
+    text = gate_answers.reversal_sentence({"Adam": turns, "SGD": stays})
     assert text.startswith("Of the three optimisers only Adam has the exponential gate ahead")
     for tables in ({"Adam": turns, "SGD": turns}, {"Adam": stays, "SGD": stays}):
-        assert gate_answers.turning_sentence(tables).startswith("It does not hold here")
+        assert gate_answers.reversal_sentence(tables).startswith("It does not hold here")
 
 
 def choice_of(*rows):

@@ -200,6 +200,8 @@ def test_regrets_by_hand():
     assert list(best[["regret_20", "regret_60", "regret_worst"]]) == [2, 1, 2]
     assert list(best[["low", "high"]]) == [2, 2]
     assert best["median_20"] == 2
+    by_angle = pd.DataFrame(rows).assign(rel_l2_theta=lambda table: 1 / table["rel_l2_u"])
+    assert contrasts.regrets(by_angle, "rel_l2_theta").index[0] == "c"
     rows[0]["status"] = "diverged"
     found = contrasts.regrets(pd.DataFrame(rows))
     assert np.isnan(found.loc["a", "regret_20"])

@@ -53,24 +53,6 @@ def test_the_norms_are_drawn_with_their_closed_forms_and_at_the_end():
     assert "median of 3 seeds" in figure.get_supxlabel()
 
 
-def test_scalars_are_medians_in_their_own_digits_and_only_those_that_there_are():
-    table = pd.DataFrame(
-        {
-            "gate": ["exp", "exp", "exp", "linear"],
-            "rank": [3, 9, 4, 7],
-            "condition": [1e3, 2e13, 1e20, 5.0],
-            "trace": 1.0,
-        }
-    )
-    found = kernel_figures.scalars(table, ["gate"])
-    assert found.to_dict("index") == {
-        "exp": {"condition": "2e+13", "rank": "4"},
-        "linear": {"condition": "5e+00", "rank": "7"},
-    }
-    found = kernel_figures.scalars(table.assign(share_raw=0.12345), ["gate"])
-    assert found["share_raw"].tolist() == ["0.123", "0.123"]
-
-
 def test_spectra_and_ranks_are_drawn_as_medians_along_training():
     cells = list(
         itertools.product(GATES, (20, 60, 100), (0, 1, 2), (40, 0, 7))
@@ -91,10 +73,13 @@ def test_spectra_and_ranks_are_drawn_as_medians_along_training():
         f"{gate}, {update} updates" for gate in GATES for update in (0, 40)
     }
     np.testing.assert_allclose(lines(eigenvalues)["linear, 40 updates"], ([1, 2, 3], [2, 1, 2 / 3]))
-    assert lines(ranks)["exp, $k=100$"][1].tolist() == [101, 108, 141]
-    assert lines(balanced)["exp, $k=20$"][1].tolist() == [-20, -27, -60]
+    assert lines(ranks)["exp"][1].tolist() == [61, 68, 101]  # the median of three k
+    assert lines(balanced)["exp"][1].tolist() == [-60, -67, -100]
+    assert [curve.tolist() for curve in dots(ranks)[:3]] == [
+        [k + 1, k + 8, k + 41] for k in (20, 60, 100)
+    ]
     assert [label.get_text() for label in ranks.get_xticklabels()] == ["0", "7", "40"]
-    assert eigenvalues.get_legend().get_title().get_text() == "$k=60$"
+    assert eigenvalues.get_title() == "spectrum, $k=60$"
 
 
 def test_sizes_stand_in_the_column_of_their_k_and_gate():
@@ -111,11 +96,12 @@ def test_sizes_stand_in_the_column_of_their_k_and_gate():
         kernel_figures.plot_sizes_in_time(timed.assign(error=timed["residual"] / 100)).axes, (2, 4)
     )
     assert [axis.get_title() for axis in axes[0]] == [
-        "exp, $k=20$",
+        "exponential, $k=20$",
         "linear, $k=20$",
-        "exp, $k=60$",
+        "exponential, $k=60$",
         "linear, $k=60$",
     ]
+    assert lines(axes[0, 3])["50 updates"][0].tolist() == [2.5, 7.5]
     assert lines(axes[0, 3])["50 updates"][1].tolist() == [112, 117]
     np.testing.assert_allclose(lines(axes[1, 0])["0 updates"][1], [0.21, 0.26])
 
@@ -143,7 +129,10 @@ def found_areas():
 
 
 def test_areas_stand_at_their_quantity_with_their_interval():
-    figure = kernel_figures.plot_predictors(found_areas(), 240)
+    table = found_areas()
+    table.loc[[0, 13], ["low_all", "high_all"]] = [(0.1, 0.35), (0.23, 0.48)]  # clear of 0.5
+    table.loc[1:12, "high_all"] = table.loc[14:, "high_all"] = 0.7
+    figure = kernel_figures.plot_predictors(table, 240)
     all_pairs, within = figure.axes
     for axis, level in ((all_pairs, 0.2), (within, 0.5)):
         first, later = axis.containers
@@ -151,8 +140,12 @@ def test_areas_stand_at_their_quantity_with_their_interval():
         assert later.get_label() == "after 500 updates"
         middle = later.lines[0].get_xdata(orig=False)
         np.testing.assert_allclose(middle, level + 0.13 + np.arange(13) / 100)
-        ends = np.array(later.lines[2][0].get_segments())[:, :, 0]
-        np.testing.assert_allclose(ends - middle[:, None], np.tile([-0.1, 0.15], (13, 1)))
+        ends = np.array(later.lines[2][0].get_segments())[:, 0, 0]
+        np.testing.assert_allclose(ends - middle, -0.1)
+    assert all_pairs.get_title() == "across stiffnesses: 2 of 26 clear of 0.5"
+    solid = [line for line in all_pairs.lines if line.get_markerfacecolor() != "white"]
+    filled = [line.get_xdata().tolist() for line in solid if line.get_marker() in "os"]
+    np.testing.assert_allclose(filled, [[0.2], [0.33]])
     names = [label.get_text() for label in all_pairs.get_yticklabels()]
     assert names[0] == "trace"
     assert names[3] == "effective rank"
@@ -162,22 +155,7 @@ def test_areas_stand_at_their_quantity_with_their_interval():
     assert "all 26 quantities" in figure.get_supxlabel()
 
 
-def test_areas_in_words():
-    texts = kernel_figures.predictor_texts(
-        found_areas().assign(rho_within_k=-0.5, rho_low_within_k=-0.75)
-    )
-    assert texts.loc[10].to_dict() == {
-        "update": 0,
-        "quantity": "balanced_late_over_early",
-        "auc_all": "0.30 [0.20, 0.45]",
-        "auc_within_k": "0.60 [0.50, 0.75]",
-        "rho_all": "0.30 [0.20, 0.45]",
-        "rho_within_k": "-0.50 [-0.75, 0.75]",
-        "p_within_k": "0.1",
-    }
-
-
-def test_floors_are_drawn_as_medians_against_k():
+def test_floors_of_state_and_angle_are_drawn_as_medians_against_k():
     rows = [
         {"gate": gate, "k": k, "reached": k + seed**2 + (gate == "linear")}
         for gate in GATES
@@ -188,8 +166,17 @@ def test_floors_are_drawn_as_medians_against_k():
         floor_start=lambda table: table["reached"] / 10,
         floor_learned=lambda table: table["reached"] / 100,
     )
-    drawn = lines(kernel_figures.plot_floors(floors).axes[0])
-    np.testing.assert_allclose(drawn["linear: reached by training"], ([20, 60], [22, 62]))
-    np.testing.assert_allclose(drawn["exp: floor, starting frequencies"][1], [2.1, 6.1])
-    np.testing.assert_allclose(drawn["exp: floor, learned frequencies"][1], [0.21, 0.61])
+    for name in ("reached", "floor_start", "floor_learned"):
+        floors[f"{name}_theta"] = 5 * floors[name]
+    state, angle = kernel_figures.plot_floors(floors).axes
+    drawn = lines(state)
+    np.testing.assert_allclose(drawn["linear: reached"], ([20, 60], [22, 62]))
+    np.testing.assert_allclose(drawn["exp: floor_start"][1], [2.1, 6.1])
+    np.testing.assert_allclose(drawn["exp: floor_learned"][1], [0.21, 0.61])
     assert len(drawn) == 6
+    np.testing.assert_allclose(lines(angle)["exp: floor_start"][1], [10.5, 30.5])
+    assert [text.get_text() for text in state.texts] == [
+        "trained",
+        "best head,\nat the start",
+        "best head,\nlearned",
+    ]

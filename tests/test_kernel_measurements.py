@@ -71,3 +71,18 @@ def test_trained_kernels_are_those_of_the_records(trained):
     records = {result.spec.key: record_of(result, {})}
     expected = kernel_measurements.kernels(specs[:1], [0, 4], records)
     pd.testing.assert_frame_equal(first, expected, check_dtype=False)
+
+
+def test_moments_are_shares_of_the_updates_and_never_the_start_twice():
+    assert kernel_measurements.moments(5000) == [0, 100, 500, 1000, 5000]
+    assert kernel_measurements.moments(20) == [0, 1, 2, 4, 20]
+
+
+def test_one_network_in_ten_seeds_is_measured():
+    specs = kernel_measurements.network_specs([10, 60], seeds=20, steps=7)
+    assert {spec.seed for spec in specs} == {0, 1}
+    assert {(spec.gate, spec.k) for spec in specs} == {
+        (gate, k) for gate in ("exp", "linear") for k in (10, 60)
+    }
+    assert {(spec.model, spec.steps) for spec in specs} == {("baseline", 7)}
+    assert {spec.seed for spec in kernel_measurements.network_specs([10], 2, 7)} == {0}

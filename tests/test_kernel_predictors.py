@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pandas as pd
 import pytest
+from run_tables import runs, together, without_one_run
 
 from pinnlib.report import kernel_predictors
 
@@ -84,3 +85,32 @@ def test_notable_rows_are_the_strongest_over_all_and_within_k():
     assert rows["p_corrected"]["within"] == pytest.approx(0.03)
     certain = kernel_predictors.notable_rows(found.assign(p_within_k=0.9))
     assert list(certain["p_corrected"]) == [1, 1]
+
+
+def test_numbers_of_the_notable_rows():
+    found = measured_with(1.0, 0.0)
+    numbers = kernel_predictors.notable_numbers(found)
+    rows = kernel_predictors.notable_rows(found)
+    assert numbers["kernel_best_auc_all"] == rows.loc["best", "auc_all"]
+    assert numbers["kernel_within_quantity"] == rows.loc["within", "quantity"]
+    assert numbers["kernel_within_rho"] == rows.loc["within", "rho_within_k"]
+    assert numbers["kernel_within_low"] == rows.loc["within", "rho_low_within_k"]
+    assert numbers["kernel_within_p"] == rows.loc["within", "p_corrected"]
+
+
+def test_pairs_are_counted_with_what_k_knows_and_the_winner_by_the_angle():
+    # exp wins at k = 20 but for the last seed; linear at k = 60; one run is missing.
+    soft = runs([1, 1, 1, 9], [2, 2, 2, 2])
+    stiff = runs([5, 5, 5, 5], [2, 2, 2, 2], k=60.0)
+    table = without_one_run(together(soft, stiff), "missing")
+    table.loc[table["seed"] == 0, "rel_l2_theta"] = [1.0, 2.0, 1.0, 2.0]  # exp wins both
+    numbers = kernel_predictors.pair_numbers(table)
+    assert numbers == {
+        "kernel_pairs": 7,
+        "kernel_pairs_needed": 8,
+        "kernel_fewest_seeds": 4,
+        "kernel_exp_wins": 3,
+        "kernel_angle_same_winner": "6 of 7",
+        "kernel_by_k_alone": 1,
+        "kernel_minority": 0,
+    }

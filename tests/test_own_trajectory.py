@@ -24,7 +24,9 @@ def test_the_own_trajectory_of_a_run_that_starts_at_rest_is_the_reference():
     record = record_of(result, {})
     found = own_trajectory(HARD, record)
     assert found["speed"] < 1e-12
-    assert found["own_rel_l2_u"] == pytest.approx(result.metrics["rel_l2_u"])
+    for name in ("rel_l2_u", "rel_l2_theta"):
+        assert found[f"own_{name}"] == pytest.approx(result.metrics[name])
     table = with_own_trajectory([SOFT, HARD], {HARD.key: record})
     assert table["status"].tolist() == ["missing", "ok"]
-    assert table["own_rel_l2_u"].isna().tolist() == [True, False]
+    assert table["own_rel_l2_theta"].isna().tolist() == [True, False]
+    assert table["rel_l2_theta"].iloc[1] == result.metrics["rel_l2_theta"]

@@ -164,19 +164,19 @@ def test_shares_are_words():
 
 
 def test_two_contrasts_are_both_named_and_more_by_their_range():
-    two = questions.summary(contrast_rows([2.0, 0.5]), "a/b")
+    two = questions.ratio_summary(contrast_rows([2.0, 0.5]), "a/b")
     first = "2.00 [1.00, 4.00] at $k = 20$ ($p$ = 0.001)"
     assert two == f"a/b is {first} and 0.50 [0.25, 1.00] at $k = 60$ ($p$ = 0.001)"
-    three = questions.summary(contrast_rows([2.0, 0.1, 1.2]), "a/b")
+    three = questions.ratio_summary(contrast_rows([2.0, 0.1, 1.2]), "a/b")
     assert three.startswith("a/b is 0.10 to 2.00 in 3 contrasts, significantly above 1 in 2 and")
     assert "below 1 in 1; the largest effect is 0.10 [0.05, 0.20] at $k = 60$" in three
 
 
 def test_a_contrast_names_what_varies():
     table = contrast_rows([2.0, 3.0]).assign(loss=["mse", "balanced"], gate="exp")
-    assert "at $k = 20$, mse loss ($p$" in questions.summary(table, "a/b")
+    assert "at $k = 20$, mse loss ($p$" in questions.ratio_summary(table, "a/b")
     table = contrast_rows([2.0]).assign(system="van_der_pol")
-    assert r"in van der Pol at $\mu = 20$" in questions.summary(table, "a/b")
+    assert r"in van der Pol at $\mu = 20$" in questions.ratio_summary(table, "a/b")
 
 
 # The figure

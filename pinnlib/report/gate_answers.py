@@ -198,7 +198,7 @@ def gate_answer(compared: Mapping[str, pd.DataFrame], converged: str) -> str:
     return f"{factor_clause(compared)}; {alpha_clause(compared)}. {optimisers}"
 
 
-def turning_sentence(tables: Contrasts) -> str:
+def reversal_sentence(tables: Contrasts) -> str:
     """Whether Adam alone has the published winners."""
     winners = "the exponential gate ahead at $k = 20$ and the linear one at $k = 60$"
     if only_adam_turns(tables):

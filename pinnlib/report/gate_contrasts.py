@@ -31,7 +31,9 @@ SHAPE = [("linear", "exp(scale=10.0)"), ("linear(scale=0.1)", "exp")]
 OPTIMISER_SEEDS = 10
 
 
-def study_runs(specs: Mapping[str, Sequence[RunSpec]], records: Records) -> dict[str, pd.DataFrame]:
+def runs_by_study(
+    specs: Mapping[str, Sequence[RunSpec]], records: Records
+) -> dict[str, pd.DataFrame]:
     """Study → its runs; of `expanded` the stiffnesses and seeds that the other optimisers have."""
     runs = {}
     for study, part in specs.items():

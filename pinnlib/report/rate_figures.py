@@ -20,7 +20,6 @@ from pinnlib.style.figures import (
     GREEN,
     ONE,
     PURPLE,
-    SKY,
     STIFFNESS,
     add_legend,
     add_note,
