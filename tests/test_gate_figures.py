@@ -4,16 +4,10 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-<<<<<<< HEAD
-from pinnlib.report import gate_figures
-from pinnlib.runs.studies import FOUR_K
-from pinnlib.style.figures import BLUE, PURPLE, RED, shades
-=======
 from pinnlib.report import gate_figures, gate_forest
 from pinnlib.report.gate_optimisers import NEWTON
 from pinnlib.report.standing_still import still_errors
-from pinnlib.style.figures import PURPLE, RED, SKY, shades
->>>>>>> nb0506
+from pinnlib.style.figures import BLUE, PURPLE, RED, shades
 
 
 @pytest.fixture(autouse=True)
@@ -46,16 +40,10 @@ def test_ten_gates_has_a_stroke_per_finished_run_and_the_median_of_those():
     table = runs({"linear": [1, 2, 30], "exp(scale=10.0)": [4, 5, 6], "exp": [7, 8, 9]})
     table.loc[(table["gate"] == "linear") & (table["seed"] == 2), "status"] = "diverged"
     figure = gate_figures.plot_ten_gates(table, ["exp", "linear", "exp(scale=10.0)"])
-<<<<<<< HEAD
-    assert [axis.get_title() for axis in figure.axes] == ["$k=20$", "$k=60$"]
-    assert marks(figure.axes[0], "|") == [
-        ([140, 160, 180], [0, 0, 0], BLUE),
-=======
     state, at_60, angle, _ = figure.axes
     assert [axis.get_title() for axis in (state, at_60)] == ["$k=20$", "$k=60$"]
     assert marks(state, "|") == [
-        ([140, 160, 180], [0, 0, 0], SKY),
->>>>>>> nb0506
+        ([140, 160, 180], [0, 0, 0], BLUE),
         ([20, 40], [1, 1], RED),
         ([80, 100, 120], [2, 2, 2], PURPLE),
     ]
