@@ -229,6 +229,12 @@ def gain_text(table: pd.DataFrame) -> str:
     return f"Its own rate lowers the median error of {join_words(texts)}."
 
 
+def rate_rules_text() -> str:
+    """Questions and rules, as a list in Markdown."""
+    rules = rate_rules.RULES.values()
+    return "\n".join(f"- **{rule['question']}** {rule['rule'].strip()}" for rule in rules)
+
+
 def answer_rows(found: Texts, texts: Texts, angle: Texts) -> pd.DataFrame:
     """Question, Answer, For the angle (the verdict by its error alone), Rests on and Rule."""
     rows = []

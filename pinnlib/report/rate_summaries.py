@@ -141,11 +141,13 @@ def interval_note(gap: pd.DataFrame, runs: pd.DataFrame, k: float = 60) -> str:
     )
 
 
-def _extreme(table: pd.DataFrame, side: int) -> pd.Series:
-    """The largest significant effect on one side (1 or −1), else the largest on this side."""
+def _extreme(table: pd.DataFrame, side: int, name: str) -> str:
+    """The largest effect on one side (1 or −1), among the significant ones if there are any."""
     logs = side * np.log(table["ratio"])
     significant = logs[significant_sides(table) == side]
-    return table.loc[(significant if len(significant) else logs).idxmax()]
+    start = {0: "at most ", 1: ""}.get(len(significant), "up to ")
+    row = table.loc[(significant if len(significant) else logs).idxmax()]
+    return f"({name} {start}{effect_phrase(row)})"
 
 
 def constraint_answer(
@@ -157,13 +159,11 @@ def constraint_answer(
     lead = f"{FACTOR[verdict]}, {START[start_verdict][verdict != 'not needed']}."
     _, worse = score(factor)
     better, _ = score(start)
-    at_worst = f"gate/shifted {effect_phrase(_extreme(factor, -1))}"
-    at_best = f"soft/shifted {effect_phrase(_extreme(start, 1))}"
     return (
         f"{lead} The shifted ansatz, exact without a gate, is significantly worse than a published"
-        f" gate in {share_phrase(worse, len(factor), 'comparison')} (at worst {at_worst}) and"
-        f" better than a soft start in {share_phrase(better, len(start), 'comparison')} (at best"
-        f" {at_best})."
+        f" gate in {share_phrase(worse, len(factor), 'comparison')}"
+        f" {_extreme(factor, -1, 'gate/shifted')} and better than a soft start in"
+        f" {share_phrase(better, len(start), 'comparison')} {_extreme(start, 1, 'soft/shifted')}."
     )
 
 

@@ -85,7 +85,7 @@ def _wins_phrase(own: pd.DataFrame) -> str:
         return f"neither gate is significantly better in any of {len(own)} solved cells"
     gate = "exponential" if exp else "linear"
     share = share_phrase(exp or linear, len(own), "solved cell")
-    return f"only the {gate} gate is ever significantly better ({share})"
+    return f"only the {gate} gate is significantly better ({share})"
 
 
 def cell_name(row: pd.Series) -> str:
@@ -115,7 +115,7 @@ def systems_answer(verdicts: pd.DataFrame, table: pd.DataFrame) -> str:
         return "Nothing can be compared: no gate beats standing still."
     text = (
         "Of three other systems, the winner changes with the stiffness"
-        f" {_reversing(verdicts, 'published')} at the published learning rate, and"
+        f" {_reversing(verdicts, 'published')} at the published learning rate,"
         f" {_reversing(verdicts, 'own')} with its own rate for each gate. Then {_wins_phrase(own)}"
     )
     before = linear_win(table)
@@ -126,8 +126,8 @@ def systems_answer(verdicts: pd.DataFrame, table: pd.DataFrame) -> str:
     after = own[same].iloc[0]
     p = both_p_phrase(before["p_holm"], after["p_holm"])
     return (
-        f"{text}, and the widest win of the linear gate ({cell_name(before)}) moves from linear/exp"
-        f" {interval_phrase(before)} to {interval_phrase(after)} ({p})."
+        f"{text}; the widest linear win moves from {interval_phrase(before)} to"
+        f" {interval_phrase(after)} (linear/exp, {cell_name(before)}, {p})."
     )
 
 
