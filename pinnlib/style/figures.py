@@ -42,7 +42,7 @@ mpl.rc("lines", linewidth=1.1, markersize=3.6, markeredgewidth=0.8)
 mpl.rc("legend", fontsize=7, title_fontsize=7, frameon=False, handlelength=3.0)
 NOTE = {"fontsize": 7, "color": "0.2"}  # the small print under a panel
 
-BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, _, _, SKY = sns.color_palette("colorblind").as_hex()
+BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, *_ = sns.color_palette("colorblind").as_hex()
 # Gate → line, filled part of the marker
 GATE_STYLES = {
     "exp": ("-", "full"),
