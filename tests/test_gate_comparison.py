@@ -50,7 +50,7 @@ LACKING = BOTH.assign(status=np.where(MISSING, "missing", "ok"))
 def forest(frame):
     tests = gate_statistics.tests_of_both(frame)
     pairs = gate_statistics.pair_table(frame, SUMMARISED)
-    return gate_comparison.plot_forest(tests, pairs).axes[0]
+    return gate_comparison.plot_forest(tests, pairs).axes
 
 
 def texts(axis):
@@ -64,23 +64,24 @@ def complete():
 
 @pytest.mark.parametrize("number, gate, ratio", [(0, "exp", 3), (3, "linear", 1 / 3)])
 def test_the_forest_is_in_the_colour_of_the_winner(complete, number, gate, ratio):
-    median = complete.containers[number].lines[0]
+    median = complete[0].containers[number].lines[0]
     assert to_hex(median.get_markerfacecolor()) == GATE_COLOURS[gate]
     assert median.get_xdata() == approx([ratio])
 
 
 def test_the_forest_has_every_seed_and_three_errors_per_cell(complete):
-    seeds = [line for line in complete.lines if line.get_marker() == "."]
+    axis, beside = complete
+    seeds = [line for line in axis.lines if line.get_marker() == "."]
     assert sum(len(line.get_xdata()) for line in seeds) == 2 * 3 * 12
-    labels = [label.get_text().split(", ")[-1] for label in complete.get_yticklabels()]
+    labels = [label.get_text().split(", ")[-1] for label in axis.get_yticklabels()]
     assert labels == ["MaxAE", "ReL2E", "angle $θ$"] * 2
-    assert texts(complete).count("exp (12 of 12)") == 3
+    assert texts(beside).count("exp (12 of 12)") == 3
 
 
 def test_the_forest_has_no_median_of_an_incomplete_test():
-    axis = forest(LACKING)
+    axis, beside = forest(LACKING)
     assert len(axis.containers) == 3
-    assert texts(axis).count("incomplete: 11 of 12 pairs") == 3
+    assert texts(beside).count("incomplete: 11 of 12 pairs") == 3
 
 
 @pytest.fixture(scope="module")

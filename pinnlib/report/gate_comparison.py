@@ -60,13 +60,17 @@ def plot_forest(tests: pd.DataFrame, pairs: pd.DataFrame) -> Figure:
     test that is not complete has its seeds and no median. The colour is that of the better gate.
     """
     cells = sorted(set(zip(tests["lambda_ic"], tests["k"], strict=True)))
-    figure, ((axis,),) = panels(height=0.55 + 0.62 * len(cells))
+    height = 0.55 + 0.62 * len(cells)
+    figure, ((axis, beside),) = panels(1, 2, height=height, sharey=True, width_ratios=(3, 1))
+    beside.set_axis_off()
     labels = {}
     place = 0.0
     for lambda_ic, k in cells:
         for metric in ROWS:
             chosen = "lambda_ic == @lambda_ic and k == @k and metric == @metric"
-            _draw_test(axis, place, tests.query(chosen).iloc[0], pairs.query(chosen))
+            test = tests.query(chosen).iloc[0]
+            _draw_test(axis, place, test, pairs.query(chosen))
+            _write_test(beside, place, test)
             labels[place] = f"$λ_{{IC}}$ = {lambda_ic:g}, $k$ = {k:g}, {ERROR_NAMES[metric]}"
             place += 1
         place += 0.6
@@ -76,24 +80,23 @@ def plot_forest(tests: pd.DataFrame, pairs: pd.DataFrame) -> Figure:
     axis.set_yticks(list(labels), labels.values())
     axis.tick_params("y", length=0)
     axis.grid(visible=False)
-    head = {"transform": axis.get_yaxis_transform(), "va": "bottom", "fontsize": 7}
-    axis.text(1.02, -0.8, "better gate (seeds)", **head)
-    axis.text(1.26, -0.8, "$p$ (Holm)", **head)
+    head = {"va": "bottom", "fontsize": 7}
+    beside.text(0, -0.8, "better in seeds", **head)
+    beside.text(0.68, -0.8, "$p$ (Holm)", **head)
+    head["transform"] = axis.get_yaxis_transform()
     axis.text(0, -0.8, "← linear better", color=GATE_COLOURS["linear"], **head)
     axis.text(0.98, -0.8, "exponential better →", color="#1f6f9f", ha="right", **head)
     return figure
 
 
 def _draw_test(axis: Axes, place: float, test: pd.Series, pairs: pd.DataFrame) -> None:
-    """One line of the forest plot: seeds, median with interval, and the counts beside it."""
+    """One line of the forest plot: seeds, and the median with its interval."""
     ratios = np.exp(pairs["log_ratio"].dropna())
     for gate, colour in GATE_COLOURS.items():
         part = ratios[ratios.gt(1) == (gate == "exp")]
         heights = np.full(len(part), place)
         axis.plot(part, heights, ".", color=colour, markersize=3.5, alpha=0.55)
-    look = {"transform": axis.get_yaxis_transform(), "va": "center", "fontsize": 7}
     if test["winner"] not in GATE_COLOURS:
-        axis.text(1.02, place, test["note"] or test["winner"], **look)
         return
     names = ["median_log_ratio_low", "median_log_ratio", "median_log_ratio_high"]
     low, middle, high = np.exp(test[names].astype(float))
@@ -107,9 +110,17 @@ def _draw_test(axis: Axes, place: float, test: pd.Series, pairs: pd.DataFrame) -
         markersize=5,
         capsize=2,
     )
+
+
+def _write_test(axis: Axes, place: float, test: pd.Series) -> None:
+    """The better gate, the seeds in which it is better, and p; or why there is no such."""
+    look = {"va": "center", "fontsize": 7}
+    if test["winner"] not in GATE_COLOURS:
+        axis.text(0, place, test["note"] or test["winner"], **look)
+        return
     won = round(test["frac_win"] * test["n"])
-    axis.text(1.02, place, f"{test['winner']} ({won} of {test['n']})", **look)
-    axis.text(1.26, place, f"{test['p_holm']:.1e}", **look)
+    axis.text(0, place, f"{test['winner']} ({won} of {test['n']})", **look)
+    axis.text(0.68, place, f"{test['p_holm']:.1e}", **look)
 
 
 def plot_every_k(tests: pd.DataFrame) -> Figure:
@@ -190,7 +201,7 @@ def plot_basins(case: pd.DataFrame, curves: pd.DataFrame, spec: RunSpec) -> Figu
         axis.set(xscale="log", yscale="log", ylabel=f"error ({ERROR_NAMES[metric]})")
         plain_ticks(axis.xaxis)
         plain_ticks(axis.yaxis)
-    above.set_title("errors and residual, a mark per seed", loc="left")
+    above.set_title("every seed, both gates", loc="left")
     for height, gate in ((0.9, "exp"), (0.78, "linear")):
         colour = {"exp": "#1f6f9f", "linear": GATE_COLOURS["linear"]}[gate]
         above.text(0.04, height, f"{gate} gate", color=colour, transform=above.transAxes)
