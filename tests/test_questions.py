@@ -2,6 +2,7 @@
 and never decides without their tables."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -164,19 +165,19 @@ def test_shares_are_words():
 
 
 def test_two_contrasts_are_both_named_and_more_by_their_range():
-    two = questions.summary(contrast_rows([2.0, 0.5]), "a/b")
+    two = questions.describe_contrasts(contrast_rows([2.0, 0.5]), "a/b")
     first = "2.00 [1.00, 4.00] at $k = 20$ ($p$ = 0.001)"
     assert two == f"a/b is {first} and 0.50 [0.25, 1.00] at $k = 60$ ($p$ = 0.001)"
-    three = questions.summary(contrast_rows([2.0, 0.1, 1.2]), "a/b")
+    three = questions.describe_contrasts(contrast_rows([2.0, 0.1, 1.2]), "a/b")
     assert three.startswith("a/b is 0.10 to 2.00 in 3 contrasts, significantly above 1 in 2 and")
     assert "below 1 in 1; the largest effect is 0.10 [0.05, 0.20] at $k = 60$" in three
 
 
 def test_a_contrast_names_what_varies():
     table = contrast_rows([2.0, 3.0]).assign(loss=["mse", "balanced"], gate="exp")
-    assert "at $k = 20$, mse loss ($p$" in questions.summary(table, "a/b")
+    assert "at $k = 20$, mse loss ($p$" in questions.describe_contrasts(table, "a/b")
     table = contrast_rows([2.0]).assign(system="van_der_pol")
-    assert r"in van der Pol at $\mu = 20$" in questions.summary(table, "a/b")
+    assert r"in van der Pol at $\mu = 20$" in questions.describe_contrasts(table, "a/b")
 
 
 # The figure
@@ -192,6 +193,16 @@ def test_every_claim_has_a_tile_and_every_verdict_a_look():
     assert set(filed.loc[filed["kind"] == claims.OURS, "answer"]) <= set(texts)
     counts = json.loads((DATA / "numbers" / "10_claims.json").read_text())
     assert f"{counts['claims_reproduced']} reproduced" in figure.get_suptitle()
+
+
+@pytest.mark.parametrize("claim", claims.CLAIMS, ids=lambda claim: claim.id)
+def test_labels_fit_into_a_tile(claim):
+    """On two lines, without primes: their font makes the PDF backend print a warning."""
+    assert "'" not in re.sub(r"[^$]*(\$[^$]+\$)?", r"\1", claim.label)
+    if claim.kind == claims.OURS:
+        assert len(claim.label) <= 32
+    else:
+        assert claim_figures._wrapped(claim.label, 18).count("\n") <= 1
 
 
 def test_labels_break_between_words_and_not_within_mathematics():

@@ -47,7 +47,7 @@ def how_many(number: int, total: int) -> str:
     return f"{number or 'none'} of the {total}"
 
 
-def summary(table: pd.DataFrame, ratio: str) -> str:
+def describe_contrasts(table: pd.DataFrame, ratio: str) -> str:
     """Contrasts in words: both of two, else their range, the significant ones and the largest."""
     if len(table) <= 2:
         effects = [_effect_text(row, table) for _, row in table.iterrows()]
@@ -108,7 +108,7 @@ def _rate_summary(evidence, name):
     rows = evidence.contrast("rate_contrasts", metric=STATE, **values)
     if name == "reversal_survives":
         rows = rows[rows["k"].isin(rate_rules.WINNERS)]
-    return summary(rows, ratio)
+    return describe_contrasts(rows, ratio)
 
 
 def rate_question(evidence: Evidence, name: str) -> Finding:
@@ -160,14 +160,14 @@ def balancing_cause(evidence: Evidence) -> Finding:
     turned = loss_rules.causes(table).index
     cells = pd.MultiIndex.from_frame(both[["k", "lambda_ic"]])
     shown = both[cells.isin(turned)] if len(turned) else both
-    return _answered(answer, summary(shown, "linear/exp"), angle)
+    return _answered(answer, describe_contrasts(shown, "linear/exp"), angle)
 
 
 def balancing_control(evidence: Evidence) -> Finding:
     """Whether the winner depends on the loss where there is one component."""
     table = evidence.contrast("loss_control")
     answer = _known(loss_rules.control(table))
-    return _answered(answer, summary(table, "linear/exp"))
+    return _answered(answer, describe_contrasts(table, "linear/exp"))
 
 
 # 4 and 5: other systems, L-BFGS
@@ -182,7 +182,9 @@ def reversals_elsewhere(evidence: Evidence, rate: str) -> Finding:
     for system, answers in cases.groupby("system")["answer"]:
         texts.append(f"{SYSTEM_NAMES[system]}: {' or '.join(answers.unique())}")
     number = int(cases["answer"].eq("reverses").sum())
-    ours = f"{'; '.join(texts)}; {summary(cases, 'the widest gap of a case, linear/exp,')}"
+    ours = (
+        f"{'; '.join(texts)}; {describe_contrasts(cases, 'the widest gap of a case, linear/exp,')}"
+    )
     return _answered(f"in {how_many(number, len(cases))} cases", ours)
 
 
@@ -190,7 +192,7 @@ def after_lbfgs(evidence: Evidence) -> Finding:
     """Whether L-BFGS after Adam helps."""
     table = evidence.contrast("optimiser_contrasts", question="L-BFGS, Adam")
     answer = _known(system_rules.lbfgs_helps(table))
-    return _answered(answer, summary(table, "Adam/L-BFGS"))
+    return _answered(answer, describe_contrasts(table, "Adam/L-BFGS"))
 
 
 def gap_after_lbfgs(evidence: Evidence) -> Finding:
@@ -200,7 +202,7 @@ def gap_after_lbfgs(evidence: Evidence) -> Finding:
     answer = _known(system_rules.gap_closes(adam, refined))
     left = gap(refined) / gap(adam)
     text = f"{left:.0%} of Adam's median gap is left on a logarithmic scale"
-    return _answered(answer, f"{text}; {summary(refined, 'linear/exp after L-BFGS')}")
+    return _answered(answer, f"{text}; {describe_contrasts(refined, 'linear/exp after L-BFGS')}")
 
 
 # What the original concludes
