@@ -2,6 +2,7 @@
 and never decides without their tables."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -192,6 +193,16 @@ def test_every_claim_has_a_tile_and_every_verdict_a_look():
     assert set(filed.loc[filed["kind"] == claims.OURS, "answer"]) <= set(texts)
     counts = json.loads((DATA / "numbers" / "10_claims.json").read_text())
     assert f"{counts['claims_reproduced']} reproduced" in figure.get_suptitle()
+
+
+@pytest.mark.parametrize("claim", claims.CLAIMS, ids=lambda claim: claim.id)
+def test_labels_fit_into_a_tile(claim):
+    """On two lines, without primes: their font makes the PDF backend print a warning."""
+    assert "'" not in re.sub(r"[^$]*(\$[^$]+\$)?", r"\1", claim.label)
+    if claim.kind == claims.OURS:
+        assert len(claim.label) <= 32
+    else:
+        assert claim_figures._wrapped(claim.label, 18).count("\n") <= 1
 
 
 def test_labels_break_between_words_and_not_within_mathematics():
