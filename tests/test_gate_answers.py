@@ -139,6 +139,8 @@ def test_whether_adam_alone_turns():
     assert text.startswith("Of the three optimisers only Adam has the exponential gate ahead")
     for tables in ({"Adam": turns, "SGD": turns}, {"Adam": stays, "SGD": stays}):
         assert gate_answers.turning_sentence(tables).startswith("It does not hold here")
+    text = gate_answers.turning_sentence({"Adam": turns, "SGD": stays.assign(ratio=float("nan"))})
+    assert text.endswith("is open, since runs are missing.")
 
 
 def choice_of(*rows):
@@ -156,6 +158,8 @@ def test_the_choice_in_words_and_numbers():
     assert "has $1-e^{-2t}$: its median error is at most 1.50 times" in text
     assert "$1-e^{-t}$ has the best worst case by the error of the angle (2.50)" in text
     assert "The same gate has" in gate_answers.choice_sentence(choice.assign(angle_worst=[1, 2, 3]))
+    missing = gate_answers.choice_sentence(choice.assign(regret_worst=float("nan")))
+    assert missing.endswith("is open, since runs are missing.")
     numbers = gate_answers.choice_numbers(choice)
     assert numbers["gate_best"] == "$1-e^{-2t}$"
     assert numbers["gate_second_share"] == "28%"

@@ -201,6 +201,8 @@ def gate_answer(compared: Mapping[str, pd.DataFrame], converged: str) -> str:
 def turning_sentence(tables: Contrasts) -> str:
     """Whether Adam alone has the published winners."""
     winners = "the exponential gate ahead at $k = 20$ and the linear one at $k = 60$"
+    if any(gate_rules.incomplete(table) for table in tables.values()):
+        return f"Which gate wins under each optimiser is {MISSING}."
     if only_adam_turns(tables):
         return f"Of the three optimisers only Adam has {winners} (adaptive trunk)."
     return f"It does not hold here that of the three optimisers only Adam has {winners}."
@@ -208,6 +210,8 @@ def turning_sentence(tables: Contrasts) -> str:
 
 def choice_sentence(choice: pd.DataFrame) -> str:
     """The gate with the best worst case, by state and angle."""
+    if choice["regret_worst"].isna().any():
+        return f"Which gate has the best worst case is {MISSING}."
     best = choice.index[0]
     by_angle = choice["angle_worst"].idxmin()
     same = "The same gate" if by_angle == best else gate_formula(by_angle)
