@@ -105,7 +105,7 @@ def test_numbers_of_sgd():
 def test_gaps_of_single_seeds_are_missing_where_a_run_is_not_ok():
     part = runs()
     part.loc[(part["gate"] == "exp") & (part["seed"] == 3), "status"] = "diverged"
-    gaps = gate_optimisers.seed_gaps({"Adam": part}).set_index(["k", "seed"])
+    gaps = gate_optimisers.optimiser_seed_gaps({"Adam": part}).set_index(["k", "seed"])
     assert gaps.loc[(20, 2), "ratio"] == 2
     assert gaps.loc[(20, 2), "angle_ratio"] == 4
     assert gaps["ratio"].isna().sum() == 2

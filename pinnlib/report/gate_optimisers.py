@@ -93,7 +93,7 @@ def optimiser_medians(methods: Runs) -> pd.DataFrame:
     return errors.rename(columns={"rel_l2_u": "state", ANGLE: "angle"})
 
 
-def seed_gaps(methods: Runs) -> pd.DataFrame:
+def optimiser_seed_gaps(methods: Runs) -> pd.DataFrame:
     """Per optimiser (`method`), model, k and seed: the ratio of errors linear/exp of the state and
     of the angle (`angle_ratio`); NaN where a run is not ok."""
     parts = [part.assign(method=method) for method, part in methods.items()]
