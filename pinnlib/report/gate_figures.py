@@ -133,8 +133,8 @@ def plot_gap_by_optimiser(
     """The ratio linear/exp against k under each optimiser: a column per trunk, state above and
     angle below; seeds as dots, the median with its interval.
 
-    `seeds` is a table of `gate_optimisers.optimiser_seed_gaps`, `counts` one of `convergence`: hollow where a
-    run did not converge.
+    `seeds` is a table of `gate_optimisers.optimiser_seed_gaps`, `counts` one of `convergence`:
+    hollow where a run did not converge.
     """
     trunks = ("adaptive", "fixed")
     figure, axes = panels(2, 2, height=4.4, sharex=True, sharey="row")
