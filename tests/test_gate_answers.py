@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from pinnlib.report import gate_answers
+from pinnlib.report import gate_answers, gate_choice
 from pinnlib.report.gate_rules import RULES
 
 
@@ -152,11 +152,13 @@ def test_the_choice_in_words_and_numbers():
         ("exp", 2.0, 2.0, 1.8, 3.0, 0.28, 2.5),
         ("linear", 4.0, 9.0, 8.0, 9.5, 0.0, 8.0),
     )
-    text = gate_answers.choice_sentence(choice)
+    text = gate_choice.choice_sentence(choice)
     assert "has $1-e^{-2t}$: its median error is at most 1.50 times" in text
     assert "$1-e^{-t}$ has the best worst case by the error of the angle (2.50)" in text
-    assert "The same gate has" in gate_answers.choice_sentence(choice.assign(angle_worst=[1, 2, 3]))
-    numbers = gate_answers.choice_numbers(choice)
+    assert "The same gate has" in gate_choice.choice_sentence(choice.assign(angle_worst=[1, 2, 3]))
+    missing = gate_choice.choice_sentence(choice.assign(regret_worst=float("nan")))
+    assert missing.endswith("is open, since runs are missing.")
+    numbers = gate_choice.choice_numbers(choice)
     assert numbers["gate_best"] == "$1-e^{-2t}$"
     assert numbers["gate_second_share"] == "28%"
     assert numbers["gate_last"] == "$t$"
@@ -196,7 +198,7 @@ def test_answers_with_question_evidence_and_rule():
 
 def test_the_choice_of_a_gate_as_latex():
     choice = choice_of(("linear", 1.0, 1.5, 1.2, 2.0, 0.72, 3.0))
-    lines = gate_answers.latex_choice(choice).splitlines()
+    lines = gate_choice.latex_choice(choice).splitlines()
     heads = r"Gate $g(t)$ & $k=20$ & worst & 95\% interval & best in & worst, $\theta$ \\"
     assert lines[2] == heads
     assert lines[4] == r"$t$ & 1.00 & 1.50 & 1.20 to 2.00 & 72\% & 3.00 \\"

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pinnlib.report import gate_contrasts
+from pinnlib.report import gate_choice, gate_contrasts
 from pinnlib.runs.studies import TEN_GATES
 from pinnlib.runs.table import specs_of
 
@@ -34,7 +34,7 @@ def test_the_angle_stands_beside_the_state():
 
 
 def test_the_choice_has_medians_and_worst_case_of_the_angle():
-    found = gate_contrasts.gate_choice(runs({"exp": 1.0, "linear": 3.0}))
+    found = gate_choice.gate_choice(runs({"exp": 1.0, "linear": 3.0}))
     assert list(found.index) == ["exp", "linear"]
     assert found.loc["linear", "regret_worst"] == pytest.approx(3)
     assert found.loc["linear", "angle_worst"] == pytest.approx(9)

@@ -138,7 +138,7 @@ def test_the_forest_has_a_labelled_row_per_contrast_filled_where_significant():
     assert hollow == [True, False, True, False]
     diamonds = [line.get_xdata()[0] for line in axis.lines if line.get_marker() == "D"]
     assert diamonds == [6, 4, 1, 14]
-    bars = [line.get_xdata() for line in axis.lines if line.get_linestyle() == "-"]
+    bars = [list(line.get_xdata()) for line in axis.lines if line.get_linestyle() == "-"]
     assert bars[:2] == [[1.5, 6], [1, 4]]
 
 

@@ -48,7 +48,7 @@ def test_the_norms_are_drawn_with_their_closed_forms_and_at_the_end():
     for axis, part in ((head, "head_closed"), (frequencies, "frequencies_closed")):
         np.testing.assert_allclose(dots(axis), [closed[part][gate][::6] for gate in GATES])
     assert set(lines(end)) == {f"{gate}, $k={k}$" for gate in GATES for k in (20, 60)}
-    assert "after 700 updates" in end.get_title()
+    assert "700 updates" in end.get_title()
     np.testing.assert_allclose(lines(end)["exp, $k=60$"][1], 240 * ntk.GRID)
     assert "median of 3 seeds" in figure.get_supxlabel()
 
@@ -151,7 +151,7 @@ def test_areas_stand_at_their_quantity_with_their_interval():
     assert names[3] == "effective rank"
     assert names[-1] == "share of frequencies"
     assert len(names) == 13
-    assert figure.get_supxlabel().startswith("240 pairs.")
+    assert figure.get_supxlabel().startswith("240 pairs of runs.")
     assert "all 26 quantities" in figure.get_supxlabel()
 
 

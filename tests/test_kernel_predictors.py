@@ -103,7 +103,7 @@ def test_pairs_are_counted_with_what_k_knows_and_the_winner_by_the_angle():
     soft = runs([1, 1, 1, 9], [2, 2, 2, 2])
     stiff = runs([5, 5, 5, 5], [2, 2, 2, 2], k=60.0)
     table = without_one_run(together(soft, stiff), "missing")
-    table.loc[table["seed"] == 0, "rel_l2_theta"] = [1.0, 2.0, 1.0, 2.0]  # exp wins both
+    table.loc[table["seed"] == 0, "rel_l2_theta"] = [1, 2, 1, 2]  # exp wins both
     numbers = kernel_predictors.pair_numbers(table)
     assert numbers == {
         "kernel_pairs": 7,

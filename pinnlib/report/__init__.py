@@ -20,7 +20,8 @@
     kernel_answers       the answer in sentences, its numbers and small tables
     kernel_figures       figures of these measurements
 06  gate_rules           from contrasts to answers, rule by rule (`gate_rules.toml`)
-    gate_contrasts       which runs each question compares, and the choice of a gate
+    gate_contrasts       which runs each question compares
+    gate_choice          the regrets of ten gates
     gate_optimisers      the gap between the gates under three optimisers
     gate_answers         the answers and their evidence in words and as LaTeX
     gate_figures         figures of the gates and optimisers

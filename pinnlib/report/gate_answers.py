@@ -201,41 +201,11 @@ def gate_answer(compared: Mapping[str, pd.DataFrame], converged: str) -> str:
 def reversal_sentence(tables: Contrasts) -> str:
     """Whether Adam alone has the published winners."""
     winners = "the exponential gate ahead at $k = 20$ and the linear one at $k = 60$"
+    if any(gate_rules.incomplete(table) for table in tables.values()):
+        return f"Which gate wins under each optimiser is {MISSING}."
     if only_adam_turns(tables):
         return f"Of the three optimisers only Adam has {winners} (adaptive trunk)."
     return f"It does not hold here that of the three optimisers only Adam has {winners}."
-
-
-def choice_sentence(choice: pd.DataFrame) -> str:
-    """The gate with the best worst case, by state and angle."""
-    best = choice.index[0]
-    by_angle = choice["angle_worst"].idxmin()
-    same = "The same gate" if by_angle == best else gate_formula(by_angle)
-    return (
-        f"The best worst case of the ten gates has {gate_formula(best)}: its median error is at"
-        f" most {choice.loc[best, 'regret_worst']:.2f} times that of the best gate at the same"
-        f" $k$. {same} has the best worst case by the error of the angle"
-        f" ({choice.loc[by_angle, 'angle_worst']:.2f})."
-    )
-
-
-def choice_numbers(choice: pd.DataFrame) -> dict[str, float | str]:
-    """The numbers that the paper quotes of `gate_contrasts.gate_choice`."""
-    best, second_best, *_, last = choice.index
-    worst = choice["regret_worst"]
-    share = choice["best_in"].map("{:.0%}".format)
-    return {
-        "gate_best": gate_formula(best),
-        "gate_second": gate_formula(second_best),
-        "gate_last": gate_formula(last),
-        "gate_best_regret": worst[best],
-        "gate_last_regret": worst[last],
-        "gate_best_angle_regret": choice.loc[best, "angle_worst"],
-        "gate_best_share": share[best],
-        "gate_second_share": share[second_best],
-        "gate_regret_exp": worst["exp"],
-        "gate_regret_linear": worst["linear"],
-    }
 
 
 def contrast_numbers(compared: Mapping[str, pd.DataFrame], runs: Runs) -> dict[str, float | str]:
@@ -303,16 +273,3 @@ def latex_rules(table: pd.DataFrame) -> str:
     )
     columns = table[["Question", "Rule"]].map(latex.escape)
     return latex.longtable(columns, [0.3, 0.65], caption, "tab:gaterules")
-
-
-def latex_choice(choice: pd.DataFrame) -> str:
-    """The regrets of every gate by the state, and the worst one by the angle, as LaTeX."""
-    regrets = choice.filter(like="regret_").map("{:.2f}".format)
-    cells = regrets.rename(columns=lambda name: f"$k={name.removeprefix('regret_')}$")
-    cells = cells.rename(columns={"$k=worst$": "worst"})
-    cells.insert(0, "Gate $g(t)$", [gate_formula(gate) for gate in choice.index])
-    ends = zip(choice["low"], choice["high"], strict=True)
-    cells["95\\% interval"] = [f"{low:.2f} to {high:.2f}" for low, high in ends]
-    cells["best in"] = [f"{100 * share:.0f}\\%" for share in choice["best_in"]]
-    cells["worst, $\\theta$"] = choice["angle_worst"].map("{:.2f}".format)
-    return latex.tabular(cells, "lrrrrrrrr")

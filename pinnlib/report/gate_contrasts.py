@@ -1,4 +1,4 @@
-"""The contrasts of notebook 06: which runs each question compares, and the choice of a gate.
+"""The contrasts of notebook 06: which runs each question compares.
 
 Questions are decided by the error of the state; the angle's ratios stand beside (`angle_…`).
 """
@@ -13,7 +13,6 @@ from pinnlib.analysis.contrasts import (
     each_under_its_own,
     family,
     preferred,
-    regrets,
 )
 from pinnlib.analysis.samples import summary_table
 from pinnlib.report.published import PAPER_GATES
@@ -69,17 +68,6 @@ def state_and_angle(
     """`contrasts` of the first metric, with ratio and interval of the second as `angle_…`."""
     state, angle = (contrasts(runs, pairs, column, by, metric) for metric in metrics)
     return state.join(angle[[*ESTIMATE]].add_prefix("angle_"))
-
-
-def gate_choice(gates: pd.DataFrame) -> pd.DataFrame:
-    """`regrets` of every gate by the state; `angle_<k>` is the median error of the angle,
-    `angle_worst` with `angle_low` and `angle_high` its regret at the worst k."""
-    by_angle = regrets(gates, ANGLE)
-    medians = by_angle.filter(like="median_")
-    medians.columns = medians.columns.str.replace("median", "angle")
-    worst = by_angle[["regret_worst", "low", "high"]]
-    worst.columns = ["angle_worst", "angle_low", "angle_high"]
-    return regrets(gates).join(medians).join(worst)
 
 
 def factor_contrasts(gates: pd.DataFrame) -> pd.DataFrame:
