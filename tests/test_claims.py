@@ -610,3 +610,9 @@ def test_a_text_with_special_characters_is_valid_latex():
     macro = paper_tables.quoted_macros({"gap": value}, r"\Gap")
     expected = r"58\% [40\%, 87\%] of $\alpha$\_\allowbreak{}1 \& “$\lambda_{\mathrm{IC}}$” --"
     assert macro == rf"\newcommand{{\Gap}}{{{expected} $p$ = $6\times10^{{-5}}$, \#1}}"
+
+
+def test_symbols_of_the_texts_are_mathematics_in_latex():
+    text = paper_tables.quoted_macros({"place": "μ ≥ 2 × η, −1 in $μ = 5$"}, r"\Place")
+    expected = r"$\mu$ $\ge$ 2 $\times$ $\eta$, $-$1 in $\mu  = 5$"
+    assert text == rf"\newcommand{{\Place}}{{{expected}}}"
