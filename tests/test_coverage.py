@@ -57,6 +57,58 @@ def test_runs_are_counted_as_done_of_needed(one_of_main):
     assert cell["linear"] == "0/1"
 
 
+def test_the_picture_has_a_cell_per_model_and_stiffness(one_of_main):
+    (axis,) = coverage.plot_coverage(one_of_main).axes
+    cells = {text.get_position(): text for text in axis.texts}
+    rows = [label.get_text().split(",")[0] for label in axis.get_yticklabels()]
+    cell = cells[1, rows.index("main: fixed")]
+    assert len(cells) == 3 * 6
+    assert cell.get_text() == "1/2"
+    assert axis.get_title(loc="left") == f"{len(MAIN) - 1} runs are missing"
+
+
+def test_a_complete_study_says_so(one_of_main):
+    complete = {"main": one_of_main["main"].assign(status="ok")}
+    (axis,) = coverage.plot_coverage(complete).axes
+    assert {text.get_text() for text in axis.texts} == {"2"}
+    assert axis.get_title(loc="left") == "Every run is on record"
+
+
+@pytest.mark.parametrize(
+    "status, words",
+    [
+        ("missing", f"and {len(MAIN)} of them are not on record."),
+        ("ok", "and all of them are on record. No run diverged and none failed among the"),
+        ("diverged", f"{len(MAIN)} diverged and 0 failed among the {len(MAIN)} runs"),
+    ],
+)
+def test_the_answer_counts_the_runs(one_of_main, status, words):
+    runs = one_of_main["main"].assign(status=status)
+    text = coverage.coverage_answer({"main": runs, "again": runs}, runs, runs[:0])
+    assert f"The 2 studies need {len(MAIN)} distinct runs" in text
+    assert words in text
+
+
+@pytest.mark.parametrize(
+    "verdicts, words",
+    [
+        (["identical", "identical"], "2 drawn at random and trained again here came out as"),
+        (["identical", "MISMATCH"], "did not all come out as recorded (1 did not)"),
+    ],
+)
+def test_the_answer_has_the_audit(one_of_main, verdicts, words):
+    checked = pd.DataFrame({"verdict": verdicts})
+    runs = one_of_main["main"]
+    assert words in coverage.coverage_answer(one_of_main, runs, checked)
+
+
+def test_the_early_fall_is_that_of_the_slowest_residual():
+    history = pd.DataFrame({"update": [1, 10, 100], "rms_r": [100.0, 10.0, 1.0], "rms_theta": 1.0})
+    history["rms_theta"] = [100.0, 1.0, 1.0]
+    sentence = coverage.early_fall_sentence(history.assign(k=20, gate="exp"))
+    assert sentence.startswith("At least 50% of the fall")
+
+
 def test_without_records_all_runs_are_missing():
     totals = coverage.totals(["main"], {}, 1)
     assert totals.loc["main", "missing"] == len(MAIN)
@@ -98,7 +150,7 @@ def test_learning_curves_are_medians_over_seeds():
     (line,) = with_runs.lines
     (note,) = without.texts
     assert line.get_ydata().tolist() == [2]
-    assert line.get_label() == "adaptive, exp (n=3)"
+    assert [text.get_text() for text in with_runs.texts] == ["exponential gate (3 seeds)"]
     assert note.get_text() == "no runs on record"
 
 
@@ -114,9 +166,9 @@ def test_the_shift_is_learned_minus_initial():
         }
     )
     with_runs, without = coverage.plot_frequency_shift(table, (20, 60)).axes
-    dots, median, own = with_runs.lines
-    (note,) = without.texts
+    dots, median, spring = with_runs.lines
+    *_, note = without.texts
     assert dots.get_ydata().tolist() == [1, 2, 5]
     assert median.get_ydata().tolist() == [2]
-    assert own.get_xdata()[0] == pytest.approx(np.sqrt(20))
+    assert spring.get_xdata()[0] == pytest.approx(np.sqrt(20))
     assert note.get_text() == "no runs on record"
