@@ -40,5 +40,5 @@ def test_the_largest_share_of_power_is_in_the_title():
     shares = {"above_r": 1e-6, "above_theta": 1e-5, "above_r_tt": 1e-4, "above_theta_tt": 0.02}
     table = pd.DataFrame({"k": [20, 60], **shares})
     (axis,) = motion_figures.plot_power_above(table, 15, 29.4).axes
-    assert axis.get_title(loc="left") == "At most 2.0% of any power lies above 15 rad/s"
+    assert axis.get_title(loc="left") == "At most 2.0% of the power lies above 15 rad/s"
     assert axis.texts[-1].get_text() == r"$\ddot\theta$"

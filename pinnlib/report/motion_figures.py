@@ -126,7 +126,7 @@ def plot_power_above(frequencies: pd.DataFrame, top: float, resonant: float) -> 
     axis.set(xlabel=STIFFNESS, ylabel=f"power above {top:g} rad/s (share)", xticks=ks)
     label_ends(axis, ends, gap=0.08)
     largest = frequencies[list(curves)].max(axis=None)
-    axis.set_title(f"At most {largest:.1%} of any power lies above {top:g} rad/s", loc="left")
+    axis.set_title(f"At most {largest:.1%} of the power lies above {top:g} rad/s", loc="left")
     return figure
 
 
