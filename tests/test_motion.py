@@ -1,6 +1,7 @@
 """The motion without a network: frequencies and sizes, by hand."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from pytest import approx
 
@@ -47,13 +48,13 @@ def test_shares_of_power_beyond_a_frequency_by_hand():
     assert row["omega_r"] == approx(np.sqrt(20))
 
 
-def test_largest_values_are_those_of_the_reference():
-    table = motion.largest_values(SPECS)
-    r, theta = STIFF.reference.q
-    x = r * np.sin(theta)
-    assert list(table.columns) == [20, 60]
-    assert table.loc["largest |theta| [rad]", 60] == np.abs(theta).max()
-    assert table.loc["width of the path [m]", 60] == np.ptp(x)
+@pytest.mark.parametrize(
+    "change, beyond",
+    [({}, []), ({"omega_r": 15.1}, [20.0]), ({"above_theta": 0.01}, [20.0])],
+)
+def test_a_stiffness_needs_more_than_the_trunk_by_frequency_or_by_power(change, beyond):
+    row = {"k": 20.0, "omega_r": 4.5, "above_r": 1e-5, "above_theta": 1e-5} | change
+    assert motion.beyond_trunk(pd.DataFrame([row]), top=15) == beyond
 
 
 def test_the_trajectory_table_keeps_every_nth_point():

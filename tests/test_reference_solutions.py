@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 
 from pinnlib import Problem, RunSpec, SpringPendulum
@@ -70,3 +71,50 @@ def test_a_file_that_differs_from_a_new_solution_is_noticed(tmp_path, monkeypatc
     monkeypatch.setattr(reference_solutions, "read_reference", lambda problem: wrong)
     (difference,) = reference_solutions.keep_references([SHORT], tmp_path)["difference"]
     assert difference > reference_solutions.NEGLIGIBLE
+
+
+SMALL = pd.DataFrame({"k": [10, 20, 130], "theta_max": [0.2, 0.557, 0.208]})
+POWER = pd.DataFrame(
+    {
+        "k": [20, 60],
+        "omega_r": [4.5, 7.7],
+        "above_r": [1e-6, 2e-6],
+        "above_theta": [1e-7, 8.46e-6],
+        "above_r_tt": [1e-4, 1e-4],
+        "above_theta_tt": [0.002, 0.006],
+    }
+)
+ACCURACY = pd.DataFrame(
+    {
+        "rtol": [1e-8, 1e-10, 1e-10],
+        "energy_drift": [1.0, 1.2e-9, 1e-10],
+        "difference": [1.0, 1e-10, 1e-9],
+    }
+)
+FILES = pd.DataFrame({"file": ["a", "b"], "difference": [0.0, 1e-12]})
+
+
+def test_the_numbers_are_the_largest_at_the_tolerance_used():
+    assert reference_solutions.reference_numbers(29.43, POWER, ACCURACY) == {
+        "resonance_k": 29.43,
+        "largest_share_above_trunk": 8.5e-6,
+        "largest_acceleration_share_above_trunk": 0.006,
+        "largest_reference_energy_drift": 1.2e-9,
+        "largest_reference_difference": 1e-9,
+    }
+
+
+@pytest.mark.parametrize(
+    "top, difference, words",
+    [
+        (15, 0.0, "reaches 0.56 rad at $k$ = 20"),
+        (15, 0.0, "every file in `data/reference/` agrees"),
+        (15, 1.0, "only 1 of 2 files in `data/reference/`"),
+        (15, 0.0, "reach the motion at every $k$: at most 8.5e-06"),
+        (7, 0.0, "do not reach the motion at $k$ = 60"),
+    ],
+)
+def test_the_answer_fits_every_outcome(top, difference, words):
+    numbers = reference_solutions.reference_numbers(29.43, POWER, ACCURACY)
+    files = FILES.assign(difference=[0.0, difference])
+    assert words in reference_solutions.reference_answer(SMALL, POWER, files, numbers, top)

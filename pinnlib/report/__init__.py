@@ -1,5 +1,6 @@
 """What is particular to this paper: the tables, figures, numbers and claims of the notebooks.
 
+00  quickstart           what a gate does, in the words of two runs
 01  motion               the motion without a network: its frequencies and its size
     reference_solutions  accuracy of the reference solutions, and the files that hold them
     motion_figures       figures of both

@@ -42,22 +42,6 @@ def small_motions(specs: Specs) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def largest_values(specs: Specs) -> pd.DataFrame:
-    """Largest coordinates and velocities and the width of the path, one column per k."""
-    values = {}
-    for k, spec in specs.items():
-        r, theta = spec.reference.q
-        r_t, theta_t = spec.reference.v
-        values[k] = {
-            "largest r [m]": r.max(),
-            "largest |theta| [rad]": np.abs(theta).max(),
-            "largest r_t [m/s]": np.abs(r_t).max(),
-            "largest theta_t [rad/s]": np.abs(theta_t).max(),
-            "width of the path [m]": np.ptp(r * np.sin(theta)),
-        }
-    return pd.DataFrame(values).rename_axis(columns="k")
-
-
 def trajectory_table(specs: Specs, every: int) -> pd.DataFrame:
     """Every n-th point of the reference trajectories: k, t, r, theta, r_t, theta_t."""
     frames = []
@@ -111,3 +95,13 @@ def motion_frequencies(specs: Specs, longer: Solutions, step: float, top: float)
             row[f"above_{name}"] = share[omega > top].sum()
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def beyond_trunk(frequencies: pd.DataFrame, top: float) -> list[float]:
+    """The stiffnesses that need frequencies above `top`, the highest that a trunk starts with.
+
+    The spring's own frequency is above it, or at least 1% of the power of r or θ.
+    """
+    too_fast = frequencies["omega_r"] > top
+    too_strong = frequencies[["above_r", "above_theta"]].max(axis=1) >= 0.01
+    return frequencies.loc[too_fast | too_strong, "k"].tolist()

@@ -14,7 +14,7 @@ import pandas as pd
 
 from pinnlib.paths import REFERENCES
 from pinnlib.reference import INDEX, POINTS, RTOL, Problem, Reference, read_reference, solve
-from pinnlib.report.motion import Specs
+from pinnlib.report.motion import Specs, beyond_trunk
 from pinnlib.runs.files import replacing
 from pinnlib.runs.studies import STUDIES
 from pinnlib.spec import RunSpec
@@ -96,3 +96,52 @@ def keep_references(problems: Iterable[Problem], folder: Path) -> pd.DataFrame:
         ]
         rows.append({"file": problem.file, "difference": max(differences)})
     return pd.DataFrame(rows)
+
+
+def reference_numbers(
+    resonant: float, frequencies: pd.DataFrame, accuracy: pd.DataFrame
+) -> dict[str, float]:
+    """The numbers of notebook 01 that the report quotes."""
+    used = accuracy[accuracy["rtol"] == RTOL]
+    share = frequencies[["above_r", "above_theta"]].max(axis=None)
+    share_tt = frequencies[["above_r_tt", "above_theta_tt"]].max(axis=None)
+    return {
+        "resonance_k": round(resonant, 2),
+        "largest_share_above_trunk": float(f"{share:.2g}"),
+        "largest_acceleration_share_above_trunk": float(f"{share_tt:.2g}"),
+        "largest_reference_energy_drift": float(f"{used['energy_drift'].max():.1e}"),
+        "largest_reference_difference": float(f"{used['difference'].max():.1e}"),
+    }
+
+
+def reference_answer(
+    small: pd.DataFrame,
+    frequencies: pd.DataFrame,
+    files: pd.DataFrame,
+    numbers: dict[str, float],
+    top: float,
+) -> str:
+    """What the pendulum does, how accurate its reference is, and whether the trunk reaches it.
+
+    `small` is the table of `small_motions`, `files` that of `keep_references`.
+    """
+    widest, stiffest = small.loc[small["theta_max"].idxmax()], small.iloc[-1]
+    agree = (files["difference"] < NEGLIGIBLE).sum()
+    on_file = "every file in `data/reference/` agrees"
+    if agree < len(files):
+        on_file = f"only {agree} of {len(files)} files in `data/reference/` agree"
+    beyond = beyond_trunk(frequencies, top)
+    reach = "The trunk's starting frequencies reach the motion at every $k$"
+    if beyond:
+        listed = ", ".join(f"{k:g}" for k in beyond)
+        reach = f"The trunk's starting frequencies do not reach the motion at $k$ = {listed}"
+    return (
+        "Spring and pendulum exchange energy near their 1:2 resonance, "
+        f"$k$ = {numbers['resonance_k']:g}: the angle, 0.2 rad at the start, "
+        f"reaches {widest['theta_max']:.2f} rad at $k$ = {widest['k']:g}, "
+        f"but {stiffest['theta_max']:.2f} rad at $k$ = {stiffest['k']:g}. "
+        f"The reference is accurate to {numbers['largest_reference_difference']:.2g} m or rad, "
+        f"and {on_file} with a new solution. "
+        f"{reach}: at most {numbers['largest_share_above_trunk']:.2g} of the power of $r$ or "
+        f"$\\theta$ lies above {top:g} rad/s."
+    )
