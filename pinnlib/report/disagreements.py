@@ -24,7 +24,8 @@ def losses(evidence: Evidence) -> pd.DataFrame:
     """Adaptive model, per λ, metric and k: winner and text under either loss, and whether it is the
     same. The text is "exp 2.16*" (median ratio linear/exp) or, if incomplete, "12/20" (pairs)."""
     every = evidence.statistics["every_k"]
-    rows = every.query("model == 'adaptive' and metric in @METRICS").copy()
+    adaptive = (every["model"] == "adaptive") & every["metric"].isin(METRICS)
+    rows = every[adaptive].copy()
     rows["text"] = [_comparison_text(test) for test in rows.to_dict("records")]
     rows["winner"] = rows["winner"].where(rows["note"] == "")
     wide = rows.pivot(index=["lambda_ic", "metric", "k"], columns="loss", values=["winner", "text"])
