@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from pinnlib.analysis.samples import METRICS
 from pinnlib.analysis.significance import LEVEL
 from pinnlib.metrics import state_error
 from pinnlib.report.evidence import Evidence
@@ -22,7 +23,9 @@ COLUMNS = ["id", "kind", "text", "code", "ours", "consequence"]
 def losses(evidence: Evidence) -> pd.DataFrame:
     """Adaptive model, per λ, metric and k: winner and text under either loss, and whether it is the
     same. The text is "exp 2.16*" (median ratio linear/exp) or, if incomplete, "12/20" (pairs)."""
-    rows = evidence.statistics["every_k"].query("model == 'adaptive'").copy()
+    every = evidence.statistics["every_k"]
+    adaptive = (every["model"] == "adaptive") & every["metric"].isin(METRICS)
+    rows = every[adaptive].copy()
     rows["text"] = [_comparison_text(test) for test in rows.to_dict("records")]
     rows["winner"] = rows["winner"].where(rows["note"] == "")
     wide = rows.pivot(index=["lambda_ic", "metric", "k"], columns="loss", values=["winner", "text"])
