@@ -49,3 +49,10 @@ def test_scale_free(pairs, factor):
     hodges_lehmann = estimates.EFFECTS["hodges_lehmann"]
     larger = hodges_lehmann(exp * factor, linear * factor)
     assert larger == approx(factor * hodges_lehmann(exp, linear))
+
+
+def test_the_median_has_an_interval_of_its_sample_or_none_at_all():
+    low, median, high = estimates.median_interval([1.0, 2.0, 3.0, 4.0, 100.0])
+    assert (low, median, high) == (1, 3, 100)
+    assert np.isnan(estimates.median_interval([1.0])).all()
+    assert np.isnan(estimates.median_interval([1.0, np.nan, 3.0])).all()

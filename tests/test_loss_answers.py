@@ -1,4 +1,4 @@
-"""Answers of notebook 07: tables and sentences, from small tables by hand."""
+"""Answers of notebook 07: sentences, from small tables by hand."""
 
 import itertools
 import re
@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pinnlib.report import loss_answers
+from pinnlib.report import loss_answers, loss_tables
 from pinnlib.report.loss_measurements import ERRORS
 from pinnlib.report.loss_rules import FROZEN
+from pinnlib.report.phrases import OPEN
 
 LIGHT = "weighted(weights=(1.0, 0.1))"
 LOSSES = (LIGHT, "mse", FROZEN, "balanced")
@@ -57,78 +58,74 @@ def is_sentence(text):
 @pytest.mark.parametrize(
     "kinds, answer, start",
     [
-        ([WEIGHTS, SAME], "weights", "The weights between the components turn the winner: the two"),
-        ([INITIAL], "initial scales", "The scales of the first update turn the winner"),
-        ([MOVING], "moving scales", "The motion of the scales turns the winner"),
-        ([WEIGHTS, MOVING], "undecided", "Undecided: the two losses have"),
-        ([SAME], "nothing turns", "Nothing turns: in none of the 1 cell"),
+        ([WEIGHTS, SAME], "weights", "What turns the winner is the weights between"),
+        ([INITIAL], "initial scales", "What turns the winner is the scales of the first update."),
+        ([MOVING], "moving scales", "By elimination, what turns the winner is the motion of"),
+        ([WEIGHTS, MOVING], "undecided", "This is undecided. In all 2 cells the mean-square"),
+        ([SAME], "nothing turns", "Nothing turns it: in none of 1 cell the mean-square"),
     ],
 )
-def test_every_cause_is_a_sentence(kinds, answer, start):
+def test_every_cause_is_an_answer(kinds, answer, start):
     table = gaps(*kinds)
-    text = loss_answers.cause_sentence(table)
-    assert loss_answers.decided_cause(table) == answer
+    text = loss_answers.balancing_answer(table)
+    assert loss_tables.decided_cause(table) == answer
     assert text.startswith(start)
     assert is_sentence(text)
 
 
-def test_a_cause_comes_with_its_largest_effect():
-    text = loss_answers.cause_sentence(gaps(SAME, WEIGHTS))
-    assert "in 1 of 2 cells, and there some fixed weights give" in text
-    assert (
-        "linear over exponential is 0.50 [0.25, 1.00] ($p$ 0.01) under the mean-square loss and"
-        " 2.00 [1.00, 4.00] ($p$ 0.01) under the balanced loss at $k = 20$, $λ = 50$"
-    ) in text
+def test_an_answer_comes_with_effect_interval_and_p():
+    text = loss_answers.balancing_answer(gaps(SAME, WEIGHTS))
+    assert text.endswith(
+        "In 1 of 2 cells the mean-square and the balanced loss have opposite significant winners"
+        " ($k = 20$, $λ = 50$: linear/exp 0.50 [0.25, 1.00] and 2.00 [1.00, 4.00], both"
+        " $p = 0.01$); there some fixed weights give the winner of the balanced loss."
+    )
 
 
-def test_a_cause_tells_in_how_many_of_the_turned_cells_it_holds():
-    assert "and in all of these" in loss_answers.cause_sentence(gaps(WEIGHTS, WEIGHTS))
-    three = loss_answers.cause_sentence(gaps(WEIGHTS, WEIGHTS, WEIGHTS, MOVING))
-    assert "in 4 of 4 cells, and in 3 of these" in three
+def test_an_answer_counts_the_turned_cells_in_which_its_cause_holds():
+    both = loss_answers.balancing_answer(gaps(WEIGHTS, WEIGHTS))
+    assert "(such as $k = " in both
+    assert "; in all of these some fixed weights" in both
+    three = loss_answers.balancing_answer(gaps(WEIGHTS, WEIGHTS, WEIGHTS, MOVING))
+    assert "; in 3 of these some fixed weights" in three
 
 
-def test_an_undecided_cause_tells_what_was_found():
-    text = loss_answers.cause_sentence(gaps(WEIGHTS, MOVING, SAME))
-    assert "weights in 1 and moving scales in 1" in text
+def test_an_undecided_cause_comes_with_what_was_found():
+    text = loss_answers.balancing_answer(gaps(WEIGHTS, MOVING, SAME))
+    assert text.endswith("(weights in 1 and moving scales in 1).")
 
 
-def test_missing_runs_leave_the_cause_open():
-    table = gaps(WEIGHTS)
+def test_missing_runs_leave_the_answer_open():
+    table = every_error(WEIGHTS)
     table.loc[0, "ratio"] = np.nan
-    assert loss_answers.decided_cause(table) == "open"
-    assert is_sentence(loss_answers.cause_sentence(table))
-
-
-@pytest.mark.parametrize("n, smallest", [(10, 42 * 2 / 2**10), (20, 42 * 2 / 2**20), (2, 1)])
-def test_the_smallest_p_that_so_many_seeds_can_give(n, smallest):
-    table = pd.DataFrame({"n": [n] * 42})
-    assert loss_answers.smallest_corrected_p(table) == pytest.approx(smallest)
+    state = table[table["metric"] == "rel_l2_u"]
+    assert loss_tables.decided_cause(state) == "open"
+    assert loss_answers.balancing_answer(state) == OPEN
+    assert loss_answers.caveat_sentence(table, compared([True] * 2, [True] * 2)) == OPEN
 
 
 def test_too_few_seeds_decide_nothing():
     table = gaps(SAME, n=5)
-    assert loss_answers.decided_cause(table) == loss_answers.TOO_FEW
-    text = loss_answers.cause_sentence(table)
+    assert loss_tables.decided_cause(table) == loss_tables.TOO_FEW
+    text = loss_answers.balancing_answer(table)
     assert text.startswith("Too few seeds: among 4 contrasts of 5 seeds")
     assert is_sentence(text)
 
 
-def test_turned_cells_name_the_losses_that_turn_them():
-    table = loss_answers.turned_cells(gaps(SAME, WEIGHTS, MOVING))
-    assert table[["k", "lambda_ic", "cause", "turned_by"]].to_numpy().tolist() == [
-        [20, 50, "weights", "weight 0.1, frozen"],
-        [60, 0, "moving scales", "none"],
-    ]
-    assert table["mse"][0] == "0.50 [0.25, 1.00]*"
-    assert loss_answers.turned_cells(gaps(SAME)).empty
-
-
-def test_gaps_as_text_are_in_the_order_of_the_losses():
-    table = loss_answers.gap_overview(every_error(WEIGHTS), "rel_l2_theta")
-    assert table.index.tolist() == [
-        ("angle", name) for name in ("weight 0.1", "mse", "frozen", "balanced")
-    ]
-    assert table.iloc[1].tolist() == ["0.50 [0.25, 1.00]*"]
+@pytest.mark.parametrize(
+    "fixed, end",
+    [
+        (3.0, "give linear/exp 3.00: this difference can be part of the cause."),
+        (0.9, "give linear/exp 0.90: this difference is not the cause."),
+        (np.nan, "These weights lie outside the fixed ones that were trained."),
+    ],
+)
+def test_the_weights_of_either_gate_are_a_caveat(fixed, end):
+    beside = compared([True, True], [True, True]).assign(k=20, fixed=fixed)
+    text = loss_answers.caveat_sentence(gaps(SAME, WEIGHTS), beside)
+    assert "at $k = 20$, $λ = 50$ it is 8 for the exponential and 0.9 for the linear gate" in text
+    assert text.endswith(end)
+    assert is_sentence(text)
 
 
 def test_components_are_counted_one_by_one():
@@ -139,12 +136,12 @@ def test_components_are_counted_one_by_one():
             gaps(WEIGHTS, (EXP, LINEAR, EXP, NEITHER), metric="rel_l2_theta"),
         ]
     )
-    assert loss_answers.component_turns(table).loc["angle"].tolist() == [2, 2, 1]
+    assert loss_tables.component_turns(table).loc["angle"].tolist() == [2, 2, 1]
     text = loss_answers.component_sentence(table)
-    assert "in 1 of 2 cells (significantly in 1)" in text
-    assert "by that of the angle alone in 2 (significantly in 1)" in text
+    assert "in 1 of 2 cells by the error of the radius alone (significantly in 1)" in text
+    assert "in all 2 cells by the error of the angle alone (significantly in 1)" in text
     assert is_sentence(text)
-    assert loss_answers.component_sentence(table.assign(ratio=np.nan)) == loss_answers.OPEN
+    assert loss_answers.component_sentence(table.assign(ratio=np.nan)) == OPEN
 
 
 def turning(*changes):
@@ -161,13 +158,6 @@ def turning(*changes):
     return pd.DataFrame(rows)
 
 
-def test_turning_weights_as_text():
-    texts = loss_answers.turning_texts(turning(0, 1, 2, np.nan))
-    assert texts == ["no change", "0.32 [0.16, 0.64]", "2 changes", "open"]
-    overview = loss_answers.turning_overview(turning(0, 1))
-    assert overview.loc["state"].tolist() == ["no change", "0.32 [0.16, 0.64]"]
-
-
 @pytest.mark.parametrize(
     "changes, text",
     [
@@ -179,7 +169,7 @@ def test_turning_weights_as_text():
             " ($k = 20$, $λ = 0$) and 0.32 [0.16, 0.64] ($k = 20$, $λ = 50$); it stays the same"
             " in 1 cell.",
         ),
-        ([1, np.nan], loss_answers.OPEN),
+        ([1, np.nan], OPEN),
     ],
 )
 def test_where_the_winner_changes_is_a_sentence(changes, text):
@@ -201,12 +191,12 @@ def compared(inside, same):
 
 def test_balancing_is_a_sentence():
     text = loss_answers.balancing_sentence(compared([True, False], [True, True]))
-    assert "8 to 16 for the exponential gate and 0.9 to 1.2 for the linear gate" in text
-    assert "Of 2 cells, these fixed weights have the winner of the balanced loss in 2" in text
-    assert text.endswith("within the interval of the balanced one in 1.")
+    assert "8 to 16 under the exponential gate and 0.9 to 1.2 under the linear gate" in text
+    assert "give the winner of the balanced loss in all 2 cells within their range" in text
+    assert text.endswith("and a gap within its interval in 1 of 2 cells.")
     assert is_sentence(text)
     missing = loss_answers.balancing_sentence(compared([None, None], [None, None]))
-    assert missing.endswith("runs with fixed weights are missing.")
+    assert missing.endswith("Runs with fixed weights are missing.")
     assert is_sentence(missing)
 
 
@@ -234,7 +224,7 @@ def control(mse, balanced):
 def test_the_control_is_a_sentence():
     yes = loss_answers.control_sentence(control([9.0, LINEAR], [NEITHER, EXP]))
     assert "opposite significant winners at 1 of 2 $k$" in yes
-    assert "0.50 [0.25, 1.00]* (mean square)" in yes  # the turned k, not the most different one
+    assert "0.50 [0.25, 1.00] under the mean square" in yes  # the turned k, not the widest
     no = loss_answers.control_sentence(control([EXP, LINEAR], [EXP, NEITHER]))
     assert "at no $k$" in no
     assert "at $k = 2$" in no
@@ -264,7 +254,7 @@ def test_the_control_beside_standing_still():
     still = pd.DataFrame({"rel_l2_u": {1.0: 1.0, 2.0: 1.0}})
     runs = runs_with_errors({1.0: 0.1, 2.0: 1.3})
     table = control([EXP, EXP], [EXP, EXP])
-    overview = loss_answers.control_overview(table, runs, still)
+    overview = loss_tables.control_overview(table, runs, still)
     assert overview["better gate, mse"].tolist() == [0.1, 1.3]
     text = loss_answers.control_still_sentence(overview)
     assert text.startswith("At $k = 2$ neither gate")
@@ -296,7 +286,7 @@ def medians():
 
 def test_errors_stand_above_those_of_standing_still():
     still = pd.DataFrame(dict.fromkeys(ERRORS, 1.0), index=[20])
-    overview = loss_answers.error_overview(medians(), still)
+    overview = loss_tables.error_overview(medians(), still)
     assert overview.shape == (2 * len(LOSSES) + 1, 4)
     assert overview.iloc[0].tolist() == [0.1] * 4
     assert overview.iloc[-1].tolist() == [1.0] * 4
@@ -306,36 +296,18 @@ def test_errors_stand_above_those_of_standing_still():
     assert is_sentence(text)
 
 
-def test_the_answer_and_the_numbers():
-    table, controls = every_error(WEIGHTS), control([EXP, EXP], [EXP, EXP])
-    answer = loss_answers.loss_answer(table, turning(1), controls)
-    assert is_sentence(answer)
-    numbers = loss_answers.loss_numbers(
-        table, turning(1), compared([True, True], [True, True]), controls
-    )
+def test_every_number_that_is_a_text_is_a_sentence():
+    beside = compared([True, True], [True, True]).assign(k=20, fixed=2.0, lambda_ic=[0, 50])
+    parts = every_error(WEIGHTS), turning(1), beside, control([EXP, EXP], [EXP, EXP])
+    numbers = loss_answers.loss_numbers(*parts)
     assert numbers["loss_tests"] == 4
     assert numbers["loss_answer"] == "weights"
     for name, text in numbers.items():
-        if name.startswith("loss_text"):
+        if name.startswith("loss_text") or name == "balancing_answer":
             assert is_sentence(text), name
-
-
-def test_the_answer_is_open_without_all_runs():
-    table = every_error(WEIGHTS)
-    table.loc[0, "ratio"] = np.nan
-    answer = loss_answers.loss_answer(table, turning(np.nan), control([EXP, EXP], [EXP, EXP]))
-    assert answer.startswith(loss_answers.OPEN)
-    assert is_sentence(answer)
 
 
 def test_the_rules_are_printed_with_their_questions():
     text = loss_answers.loss_rules_text()
     assert text.count("**") == 4
     assert "**What in the balancing turns the winner?** A cell" in text
-
-
-@pytest.mark.parametrize(
-    "words, text", [([], ""), (["a"], "a"), (["a", "b"], "a and b"), ([*"abc"], "a, b and c")]
-)
-def test_words_are_joined(words, text):
-    assert loss_answers.join_words(words) == text

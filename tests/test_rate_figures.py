@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from pinnlib.report import rate_figures
-from pinnlib.style.figures import GATE_COLOURS
+from pinnlib.style.figures import GATE_COLOURS, draw_seeds, panels
 
 GATES = ["exp", "exp(alpha=2.0)", "linear"]
 
@@ -50,6 +50,19 @@ def labels(figure):
     return [text.get_text() for text in legend.get_texts()]
 
 
+@pytest.mark.parametrize("sideways", [False, True])
+def test_seeds_are_dots_under_their_median_and_interval(sideways):
+    _, ((axis,),) = panels()
+    draw_seeds(axis, 2, [0.1, 0.2, 0.6], (0.1, 0.2, 0.6), "red", "s", sideways)
+    points, interval, median = [line.get_xydata() for line in axis.lines]
+    if sideways:
+        points, interval, median = (xy[:, ::-1] for xy in (points, interval, median))
+    assert points.tolist() == [[2, 0.1], [2, 0.2], [2, 0.6]]
+    assert interval.tolist() == [[2, 0.1], [2, 0.6]]
+    assert median.tolist() == [[2, 0.2]]
+    assert axis.lines[-1].get_marker() == "s"
+
+
 def test_tuning_has_a_curve_per_gate_and_a_ring_at_the_choice():
     table = product(
         loss=["balanced", "mse"],
@@ -64,7 +77,11 @@ def test_tuning_has_a_curve_per_gate_and_a_ring_at_the_choice():
     assert len(figure.axes) == 8
     assert figure.axes[3].get_title() == "balanced, $k=40$"
     assert figure.axes[4].get_title() == "mse, $k=10$"
-    assert labels(figure) == ["$1-e^{-t}$", "$1-e^{-2t}$", "$t$"]
+    named = [axis for axis in figure.axes if axis.texts]
+    assert len(named) == 2  # one panel per loss
+    for axis in named:
+        names = {text.get_text() for text in axis.texts}
+        assert names == {"$1-e^{-t}$", "$1-e^{-2t}$", "$t$"}
     (squares,) = marks(figure.axes[1], "s")
     assert squares.get_ydata().tolist() == pytest.approx([0.02, 0.2])
     assert squares.get_color() == GATE_COLOURS["linear"]
@@ -82,7 +99,7 @@ def test_gaps_have_a_row_per_error_and_box_the_published_k():
     gap.loc[gap["k"] == 20, "p_holm"] = 0.5
     figure = rate_figures.plot_gaps({"rel_l2_u": gap, "rel_l2_theta": gap})
     assert len(figure.axes) == 4
-    assert labels(figure) == ["published rate", "own rates"]
+    assert labels(figure) == ["both gates at the published rate", "each gate at its own rate"]
     axis = figure.axes[0]
     assert [box.get_x() for box in axis.patches] == pytest.approx([0.62, 1.62])
     every, significant = marks(axis, "D")
@@ -93,18 +110,26 @@ def test_gaps_have_a_row_per_error_and_box_the_published_k():
     assert [text.get_text() for text in ticks] == ["10", "20", "60"]
 
 
-def test_decay_has_a_panel_per_rate():
+def test_decay_is_a_forest_with_a_row_per_rate_gate_and_k():
     table = contrasts(
         rate=["own", "published"],
         gate=["exp", "linear"],
         k=[20, 60],
     )
-    figure = rate_figures.plot_decay(table)
-    titles = [axis.get_title() for axis in figure.axes]
-    assert titles == ["from the published rate", "from each gate's own rate"]
-    assert labels(figure) == ["$1-e^{-t}$", "$t$"]
-    for axis in figure.axes:
-        assert len(marks(axis, "s")) == 2
+    table.loc[table["k"] == 60, "p_holm"] = 0.5
+    figure = rate_figures.plot_decay({"rel_l2_u": table, "rel_l2_theta": table})
+    state, angle = figure.axes
+    rows = [text.get_text() for text in state.get_yticklabels()]
+    assert rows[:4] == ["$1-e^{-t}$, $k=20$", "$1-e^{-t}$, $k=60$", "$t$, $k=20$", "$t$, $k=60$"]
+    assert rows[4:] == rows[:4]
+    for axis in (state, angle):
+        squares = marks(axis, "s")
+        faces = [square.get_markerfacecolor() for square in squares]
+        assert faces == [GATE_COLOURS["linear"], "white"] * 2
+        places = [square.get_ydata()[0] for square in squares]
+        assert places == pytest.approx([2, 3, 6.8, 7.8])
+    words = [text.get_text() for text in angle.texts]
+    assert words[-2:] == ["from the published rate", "from its own rate"]
 
 
 STILL = pd.DataFrame(
@@ -138,8 +163,9 @@ def test_forms_have_a_labelled_row_per_variant():
     axis = figure.axes[0]
     names = [text.get_text() for text in axis.get_yticklabels()]
     assert names == ["$1-e^{-t}$", "$t$", "shifted", "soft"]
-    assert len(figure.axes) == 4
-    first, *_, last = dots(axis, 2)
+    assert len(figure.axes) == 8
+    assert figure.axes[2].get_xlabel() == "error of the angle"
+    first, *_, last = marks(axis, ".")
     assert first.get_xdata().tolist() == [0.02, 0.03, 0.04, 0.05]
     assert last.get_ydata().tolist() == [3] * 5
     median = dots(axis, 4)[0]

@@ -8,10 +8,11 @@ import pytest
 from numpy.linalg import norm
 
 from pinnlib import RunSpec
-from pinnlib.report import system_answers
+from pinnlib.report import system_answers, system_tables
+from pinnlib.report.phrases import OPEN
 from pinnlib.runs.studies import SYSTEM_K
 
-STILL = system_answers.errors_at_rest(SYSTEM_K)
+STILL = system_tables.errors_at_rest(SYSTEM_K)
 SEEDS = 12  # enough for p below 0.05 after Holm over 48 cells
 
 
@@ -27,7 +28,7 @@ def error_of(system, k, gate):
 
 def make_runs():
     rows = []
-    cases = itertools.product(SYSTEM_K, system_answers.RATE_NAMES, ("balanced", "mse"))
+    cases = itertools.product(SYSTEM_K, system_tables.RATE_NAMES, ("balanced", "mse"))
     for system, rate, loss in cases:
         for k, gate, seed in itertools.product(SYSTEM_K[system], ("exp", "linear"), range(SEEDS)):
             error = error_of(system, k, gate) * (1 + 0.001 * seed)
@@ -49,9 +50,9 @@ def make_runs():
 
 
 def tables(runs):
-    errors = system_answers.system_errors(runs, STILL)
-    cells = system_answers.system_contrasts(runs, errors)
-    return errors, cells, system_answers.system_verdicts(cells)
+    errors = system_tables.system_errors(runs, STILL)
+    cells = system_tables.system_contrasts(runs, errors)
+    return errors, cells, system_tables.system_verdicts(cells)
 
 
 RUNS = make_runs()
@@ -71,7 +72,7 @@ def test_standing_still_is_at_the_mean_of_every_component():
 
 def test_runs_of_a_study_know_whose_rate_they_have():
     spec = RunSpec(system="quartic", k=1)
-    found = system_answers.system_runs({"quartic": [spec], "quartic_own": [spec]}, {})
+    found = system_tables.system_runs({"quartic": [spec], "quartic_own": [spec]}, {})
     assert list(found["rate"]) == ["published", "own"]
     assert set(found["status"]) == {"missing"}
 
@@ -120,8 +121,7 @@ def test_a_run_that_is_not_ok_opens_its_verdict_even_if_its_cell_looks_unsolved(
         assert opened[["system", "rate", "loss"]].values.tolist() == [["quartic", "own", "mse"]]
         text = system_answers.verdict_sentence(verdicts, "own")
         assert text.endswith("runs are missing in the quartic oscillator (plain loss).")
-        count = system_answers.count_sentence(verdicts)
-        assert count.endswith("in 5 of 6 at each gate's own rate (1 open).")
+        assert system_answers.systems_answer(verdicts, cells) == OPEN
 
 
 def verdicts_of(*answers):
@@ -164,7 +164,7 @@ def test_every_verdict_is_a_sentence(answer):
 
 def test_the_widest_gap_is_told_as_a_factor_above_one():
     text = system_answers.widest_sentence(CELLS)
-    assert text.startswith("In 36 of 48 cells at least one gate beats standing still; the widest")
+    assert text.startswith("At least one gate beats standing still in 36 of 48 cells; the widest")
     assert "a factor 3.00 [3.00, 3.00] in favour of the" in text
     linear = CELLS[(CELLS["system"] == "van_der_pol") & (CELLS["k"] == 2)]
     text = system_answers.widest_sentence(linear)
@@ -174,26 +174,81 @@ def test_the_widest_gap_is_told_as_a_factor_above_one():
 
 def test_without_a_solved_cell_there_is_no_widest_gap():
     unsolved = CELLS[CELLS["solved"] == "no"]
-    assert system_answers.widest_gap(unsolved) is None
+    assert system_tables.widest_gap(unsolved) is None
     assert system_answers.widest_sentence(unsolved) == (
-        "In 0 of 12 cells at least one gate beats standing still, so there is nothing to compare."
+        "No gate beats standing still in any of 12 cells: nothing is compared."
     )
     unknown = CELLS[:1].assign(ratio=np.nan)
-    assert system_answers.widest_sentence(unknown).endswith("beats standing still.")
+    assert system_answers.widest_sentence(unknown).endswith("beats standing still in the one cell.")
+
+
+def changed(**ratios):
+    """CELLS with these ratios (by rate) at the last solved stiffness, and their verdicts."""
+    cells = CELLS.copy()
+    third = cells.groupby(["system", "rate", "loss"])["k"].rank() == 3
+    for rate, ratio in ratios.items():
+        cells.loc[third & (cells["rate"] == rate), ["low", "ratio", "high"]] = ratio
+    return system_tables.system_verdicts(cells), cells
+
+
+def test_the_answer_when_only_the_common_rate_turns_the_winner():
+    verdicts, cells = changed(published=0.5, own=2.0)
+    assert system_answers.systems_answer(verdicts, cells) == (
+        "Of three other systems, the winner changes with the stiffness in all at the published"
+        " learning rate, in none with its own rate for each gate. Then only the exponential gate is"
+        " significantly better (all 18 solved cells); the widest linear win moves from 0.50 [0.50,"
+        " 0.50] to 2.00 [2.00, 2.00] (linear/exp, Hénon–Heiles, balanced loss, $k = 9$, both"
+        " $p = 0.023$)."
+    )
+
+
+def test_the_answer_names_the_systems_that_change_and_counts_both_gates():
+    verdicts, cells = changed(published=2.0, own=0.5)
+    text = system_answers.systems_answer(verdicts, cells)
+    assert "in none at the published learning rate, in all with its own rate" in text
+    assert "the exponential gate is significantly better in 12 and the linear gate in 6 of" in text
+    assert text.endswith("(Hénon–Heiles, balanced loss, $k = 1$).")
+    one = verdicts["system"] != "quartic"
+    verdicts.loc[one & (verdicts["rate"] == "own"), "answer"] = "exp throughout"
+    text = system_answers.systems_answer(verdicts, cells)
+    assert "in the quartic oscillator with its own rate" in text
+
+
+def test_the_answer_without_a_significant_or_solved_cell():
+    unsure = CELLS.assign(p_holm=0.5)
+    text = system_answers.systems_answer(system_tables.system_verdicts(unsure), unsure)
+    assert "Then neither gate is significantly better in any of 18 solved cells" in text
+    unsolved = CELLS.assign(solved="no")
+    text = system_answers.systems_answer(system_tables.system_verdicts(unsolved), unsolved)
+    assert text == "Nothing can be compared: no gate beats standing still."
+
+
+def test_a_linear_win_that_is_not_solved_at_the_own_rate_still_has_its_ratio():
+    verdicts, cells = changed(published=0.5, own=2.0)
+    lost = (cells["rate"] == "own") & (cells["k"] == 9)
+    cells.loc[lost, "solved"] = "no"
+    assert "from 0.50 [0.50, 0.50] to 2.00 [" in system_answers.systems_answer(verdicts, cells)
+
+
+def test_the_size_of_linear_wins_is_given_by_system():
+    text = system_answers.linear_wins_sentence(CELLS)
+    assert "at most 67% smaller in Hénon–Heiles, at most 67% smaller in the quartic" in text
+    _, cells = changed(published=2.0)
+    assert system_answers.linear_wins_sentence(cells).endswith("wins in no solved cell.")
 
 
 def test_overviews():
-    verdicts = system_answers.verdict_overview(VERDICTS)
+    verdicts = system_tables.verdict_overview(VERDICTS)
     assert verdicts.shape == (6, 2)
     assert verdicts.loc[("quartic", "mse"), "the published rate"] == "reverses (3 of 4 solved)"
-    ratios = system_answers.ratio_overview(CELLS)
+    ratios = system_tables.ratio_overview(CELLS)
     assert list(ratios) == ["k1", "k2", "k3", "k4"]
     row = ratios.loc["quartic", "mse", "own"]
     assert row["k1"] == "3.00 [3.00, 3.00]*"
     assert row["k4"] == "(1.00 [1.00, 1.00])"
-    rates = system_answers.rate_overview(ERRORS)
+    rates = system_tables.rate_overview(ERRORS)
     assert rates.loc[("quartic", "mse"), "exp"] == "0.003, 0.003, 0.003, 0.003"
-    parts = system_answers.component_overview(ERRORS, "henon_heiles")
+    parts = system_tables.component_overview(ERRORS, "henon_heiles")
     row = parts.loc[("mse", 1)]
     assert row["rel_l2_y", "own", "exp"] == pytest.approx(0.302)
     assert row["rel_l2_x", "standing still", ""] == pytest.approx(0.926)
@@ -209,4 +264,5 @@ def test_numbers():
     numbers = system_answers.system_numbers(VERDICTS, CELLS)
     assert numbers["system_solved"] == 36
     assert numbers["system_reversals_own"] == 6
-    assert all(name.startswith("system_") for name in numbers)
+    assert numbers["systems_answer"] == system_answers.systems_answer(VERDICTS, CELLS)
+    assert all(name.startswith("system") for name in numbers)

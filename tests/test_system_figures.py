@@ -54,7 +54,7 @@ def test_gaps_say_verdicts_and_what_a_cross_is():
     assert len(figure.axes) == 6
     lines = ["balanced loss: reverses", "plain loss: reverses"]
     assert texts(figure.axes[0]) == [*lines, "× no better than standing still"]
-    assert figure.axes[5].get_title() == "van der Pol, own rates"
+    assert figure.axes[5].get_title() == "van der Pol, its own rate"
     assert figure.axes[5].get_xlabel() == r"$\mu$"
     solved = CELLS.assign(solved="yes")
     figure = system_figures.plot_system_gaps(solved, VERDICTS, SYSTEM_K)
@@ -88,11 +88,16 @@ def test_errors_show_every_seed_that_is_ok_the_medians_and_standing_still():
     figure = system_figures.plot_system_errors(runs, ERRORS, "published", SYSTEM_K)
     assert len(figure.axes) == 6
     axis = figure.axes[0]
-    exp, linear = [line for line in axis.lines if line.get_marker() == "."]
-    assert exp.get_color() == GATE_COLOURS["exp"]
-    assert len(exp.get_xdata()) == 4 * SEEDS - 1
-    assert len(linear.get_xdata()) == 4 * SEEDS
-    medians = [bars.lines[0].get_ydata()[0] for bars in axis.containers]
-    assert medians == pytest.approx([0.10055, 0.30165])
+    dots = [line for line in axis.lines if line.get_marker() == "."]
+    assert dots[0].get_color() == GATE_COLOURS["exp"]
+    assert [len(line.get_xdata()) for line in dots] == [SEEDS - 1] + [SEEDS] * 7
+    circles = [line for line in axis.lines if line.get_marker() == "o" and len(line.get_xdata())]
+    medians = [line.get_ydata()[0] for line in circles]
+    assert medians[0] == pytest.approx(0.10055)
+    assert medians[4] == pytest.approx(0.30165)
     assert texts(axis) == ["standing still"]
+    low, high = axis.get_ylim()
+    drawn = runs.loc[runs["system"] == "henon_heiles", "rel_l2_u"]
+    assert low < drawn.min()
+    assert high > drawn.max()
     assert "At the published rate." in figure.get_supxlabel()

@@ -279,12 +279,9 @@ def optimiser_numbers(
 
 def stop_sentence(stops: pd.DataFrame, newton: pd.DataFrame, most: int) -> str:
     """How many L-BFGS runs stopped early, and how many of Levenberg–Marquardt not at all."""
-    text = f"{stops['stopped'].sum()} of {len(stops)} L-BFGS runs stopped before their last"
-    text = f"{text} allowed iteration"
+    early = share_phrase(stops["stopped"].sum(), len(stops), "L-BFGS run")
+    text = f"{early[0].upper()}{early[1:]} stopped before the last allowed iteration"
     if newton.empty:
         return f"{text}; no Levenberg–Marquardt run is on file."
-    used_up = (newton["evaluations"] >= most).sum()
-    return (
-        f"{text}. Of {len(newton)} Levenberg–Marquardt runs, {used_up} used every evaluation that"
-        " they were allowed without converging."
-    )
+    used_up = share_phrase((newton["evaluations"] >= most).sum(), len(newton), "run")
+    return f"{text}. Levenberg–Marquardt used every allowed evaluation, unconverged, in {used_up}."

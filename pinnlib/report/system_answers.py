@@ -122,8 +122,9 @@ def systems_answer(verdicts: pd.DataFrame, table: pd.DataFrame) -> str:
     if before is None:
         row = widest_gap(own)
         return f"{text}; the widest gap is linear/exp {effect_phrase(row)} ({cell_name(row)})."
-    same = (own[["system", "loss", "k"]] == before[["system", "loss", "k"]]).all(axis=1)
-    after = own[same].iloc[0]
+    at_own = table[table["rate"] == "own"]
+    same = (at_own[["system", "loss", "k"]] == before[["system", "loss", "k"]]).all(axis=1)
+    after = at_own[same].iloc[0]
     p = both_p_phrase(before["p_holm"], after["p_holm"])
     return (
         f"{text}; the widest linear win moves from {interval_phrase(before)} to"
@@ -152,11 +153,13 @@ def linear_wins_sentence(table: pd.DataFrame) -> str:
 def widest_sentence(table: pd.DataFrame) -> str:
     """How many cells are solved, and the widest gap among them."""
     solved = (table["solved"] == "yes").sum()
+    if solved == 0:
+        return f"No gate beats standing still in any of {len(table)} cells: nothing is compared."
     share = share_phrase(solved, len(table), "cell")
-    text = f"In {share} at least one gate beats standing still"
+    text = f"At least one gate beats standing still in {share}"
     row = widest_gap(table)
     if row is None:
-        return f"{text}, so there is nothing to compare." if solved == 0 else f"{text}."
+        return f"{text}."
     winner = "exponential" if row["ratio"] > 1 else "linear"
     ends = np.array([row["low"], row["ratio"], row["high"]])
     if row["ratio"] < 1:
