@@ -9,23 +9,27 @@ import json
 import os
 import pickle
 import re
+import shutil
 import signal
+import socketserver
 import subprocess
 import sys
 import threading
 import time
 
-import dask
 import psutil
 import pytest
 import torch
+from distributed import Client, LocalCluster
 from test_records import essence
 
+import pinnlib
 from pinnlib import GATES, MLP, MODELS, Gate, RunSpec, training
 from pinnlib.explorer.runs import RunLibrary
 from pinnlib.gates import Jet
 from pinnlib.paths import ROOT
-from pinnlib.runs import executors
+from pinnlib.runs import cluster, executors, provenance
+from pinnlib.runs.cluster import Scheduler
 from pinnlib.runs.executors import GUARD
 from pinnlib.runs.progress import TimeEstimate, WorkBar
 from pinnlib.runs.store import Store
@@ -269,10 +273,123 @@ def test_workers_open_no_port(tmp_path):
         assert not any(member.net_connections("inet") for member in family)
 
 
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(cluster, "NOTICE", 1)
+    monkeypatch.setattr(cluster, "LOOK", 0.1)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_an_address_without_a_scheduler_is_named(tmp_path):
-    quick = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
-    with quick, pytest.raises(SweepError, match="tcp://127.0.0.1:1"):
+    with pytest.raises(SweepError, match="tcp://127.0.0.1:1"):
         sweep(SPECS[:1], tmp_path, scheduler="tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, b"\xff" * 64])
+@pytest.mark.usefixtures("impatient")
+def test_something_that_is_not_dask_is_named(tmp_path, answer):
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.sendall(answer)
+            self.request.recv(1)  # and keeps the line open
+            time.sleep(2)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.server_address[1]}"
+        with pytest.raises(SweepError, match=f"no Dask scheduler answers at {address}"):
+            sweep(SPECS[:1], tmp_path, scheduler=address)
+        server.shutdown()
+
+
+@pytest.mark.cluster
+@pytest.mark.usefixtures("impatient")
+def test_a_scheduler_without_workers_is_waited_for_so_long(tmp_path, capsys):
+    with LocalCluster(n_workers=0, dashboard_address=None, protocol="tcp") as scheduler:
+        patient = Scheduler(scheduler.scheduler_address, patience=3)
+        with pytest.raises(SweepError, match="no worker at tcp://.*the same command"):
+            sweep(SPECS[:1], tmp_path, scheduler=patient)
+    errors = capsys.readouterr().err
+    assert "waiting for one, up to 3 s" in errors
+    assert "0 runs trained now, 0 on record, 1 left" in errors
+
+
+@pytest.mark.cluster
+@pytest.mark.usefixtures("impatient")
+def test_workers_with_another_version_are_refused_by_name(tmp_path, monkeypatch, capsys):
+    """The workers are threads of this process: what differs is the hash that comes with a batch."""
+    options = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    monkeypatch.setattr(cluster, "CORE", "of the workers")
+    submit = Client.submit
+
+    def submit_other(self, function, part, core, **options):
+        return submit(self, function, part, "another", **options)
+
+    monkeypatch.setattr(Client, "submit", submit_other)
+    with LocalCluster(n_workers=1, **options) as two:
+        address = two.scheduler_address
+        (worker,) = two.scheduler_info["workers"]
+        with pytest.raises(SweepError, match=f"another version of the library: {worker}"):
+            sweep(SPECS[:1], tmp_path, scheduler=address)
+    assert f"worker {worker} gets no runs" in capsys.readouterr().err
+    assert Store(tmp_path).load() == {}
+
+
+def serve_as_another_version(pipe):
+    executors.CORE = "another"
+    executors.serve_batches(pipe)
+
+
+@pytest.mark.cluster
+def test_a_local_worker_with_another_version_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(executors.Worker, "work", staticmethod(serve_as_another_version))
+    with pytest.raises(SweepError, match=r"worker \d+ has another version"):
+        sweep(SPECS[:2], tmp_path, workers=2)
+
+
+def test_the_hash_of_the_core_changes_with_its_source(tmp_path, monkeypatch):
+    copy = tmp_path / "pinnlib"
+    shutil.copytree(ROOT / "pinnlib", copy)
+    monkeypatch.setattr(pinnlib, "__file__", str(copy / "__init__.py"))
+    assert provenance.hash_of_core() == provenance.CORE
+    (copy / "runs" / "sweep.py").write_text("")  # decides no bit of a run
+    assert provenance.hash_of_core() == provenance.CORE
+    for name in ("gates.py", "compiled/loops.py"):
+        before = provenance.hash_of_core()
+        (copy / name).write_text("# changed")
+        assert provenance.hash_of_core() != before
+
+
+def serve_and_die(pipe):
+    """The work of a worker that is killed whenever it has got a batch."""
+    pipe.send(executors.CORE)
+    pipe.recv()
+    os._exit(9)
+
+
+@pytest.mark.cluster
+def test_workers_that_die_again_and_again_end_the_sweep(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(executors.Worker, "work", staticmethod(serve_and_die))
+    monkeypatch.setattr(executors, "MOST_DEATHS", 2)
+    with pytest.raises(SweepError, match="2 workers in a row were lost.*exit code 9"):
+        sweep(SPECS, tmp_path, workers=2)
+    assert "the same command goes on from here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options, field",
+    [
+        ({"patience": 0}, "patience"),
+        ({"patience": "long"}, "patience"),
+        ({"tls_ca": "nowhere.pem"}, "tls_ca"),
+        ({"tls_ca": __file__, "tls_key": __file__}, "tls_cert"),
+        ({"tls_ca": __file__, "tls_key": __file__, "tls_cert": __file__}, "scheduler"),
+    ],
+)
+def test_bad_options_of_a_scheduler_are_refused_by_name(options, field):
+    with pytest.raises(ValueError, match=f"^{field}="):
+        Scheduler("tcp://host:8786", **options)
 
 
 UNGUARDED = """

@@ -40,6 +40,16 @@ AFTER_STOP = {
 # Types of options
 
 
+def seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds > 0")
+    return value
+
+
 def positive_int(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number >= 1")
@@ -101,13 +111,28 @@ def add_reproduce_options(parser: argparse.ArgumentParser) -> None:
     add("--save", action="store_true", help="write the executed notebooks back to notebooks/")
 
 
+def add_scheduler_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    text = "with --scheduler: stop after so long without any worker (default: 300)"
+    add("--patience", type=seconds, default=300.0, metavar="SECONDS", help=text)
+    text = (
+        "with --scheduler tls://host:port: %s. Whoever reaches a scheduler or a worker without TLS "
+        "runs code as its user: use TLS, or a network of your own, beyond one machine"
+    )
+    add("--tls-ca", metavar="FILE", help=text % "certificate authority of the cluster")
+    add("--tls-cert", metavar="FILE", help="certificate of this client, with --tls-ca")
+    add("--tls-key", metavar="FILE", help="key of that certificate, with --tls-ca")
+
+
 def add_sweep_options(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(check=check_sweep)
     add = parser.add_argument
     text = "may be repeated (default: all of them; --dry-run lists them)"
     add("--study", action="append", choices=STUDIES, metavar="STUDY", help=text)
     text = f"only these of {', '.join(MODELS)}; may be repeated (default: all)"
     add("--model", action="append", choices=MODELS, metavar="MODEL", help=text)
     add_training_options(parser)
+    add_scheduler_options(parser)
     add("--older", action="store_true", help="also retrain records of older numerics versions")
     text = "only print how many runs are missing and how long they would take"
     add("--dry-run", action="store_true", help=text)
@@ -181,6 +206,16 @@ def check_study(options: argparse.Namespace, trains: bool) -> None:
         options.error(f"argument --study: {problem}")
     if options.study and options.only:
         options.error("argument --study: not with --only: it chooses the notebooks itself")
+
+
+def check_sweep(options: argparse.Namespace) -> None:
+    files = {name: getattr(options, name) for name in ("tls_ca", "tls_cert", "tls_key")}
+    for name, file in files.items():
+        option = f"argument --{name.replace('_', '-')}"
+        if file is not None and not str(options.scheduler).startswith("tls://"):
+            options.error(f"{option}: only with --scheduler tls://host:port")
+        if any(files.values()) and not (file and Path(file).is_file()):
+            options.error(f"{option}: {file!r} is not a file; all three of them are needed")
 
 
 def check_records(options: argparse.Namespace) -> None:

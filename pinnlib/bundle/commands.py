@@ -15,6 +15,7 @@ from pinnlib.bundle.staleness import relative
 from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
 from pinnlib.registry import UserError
 from pinnlib.runs.audit import audit
+from pinnlib.runs.cluster import Scheduler
 from pinnlib.runs.progress import TimeEstimate
 from pinnlib.runs.store import Store
 from pinnlib.runs.studies import STUDIES
@@ -72,8 +73,8 @@ def train_missing(options: Namespace) -> int:
     specs = list(dict.fromkeys(spec for part in needed.values() for spec in part))
     records = Store(options.records).load()
     todo = missing(specs, records, options.older)
-    remote = bool(options.scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS"))
-    estimate = TimeEstimate(records).describe(todo, options.workers, remote)
+    address = options.scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
+    estimate = TimeEstimate(records).describe(todo, options.workers, bool(address))
     total = f"{len(todo)} of {len(specs)} distinct runs to train: {estimate}"
     if options.dry_run:
         print(f"{'study':<14} missing of needed")
@@ -84,7 +85,11 @@ def train_missing(options: Namespace) -> int:
         print(f"{total} (a run that several studies need counts once)")
         return 0
     print(total, flush=True)
-    done = sweep(specs, options.records, options.workers, options.scheduler, options.older)
+    scheduler = None
+    if address:
+        files = (options.tls_ca, options.tls_cert, options.tls_key)
+        scheduler = Scheduler(address, options.patience, *files)
+    done = sweep(specs, options.records, options.workers, scheduler, options.older)
     print(done)
     own = options.records.resolve() != RECORDS.resolve()
     table = export(options.records, options.records / "runs.csv" if own else RUNS_CSV)

@@ -13,12 +13,13 @@ from multiprocessing.connection import Connection, wait
 from typing import Protocol
 
 from pinnlib.registry import UserError
-from pinnlib.runs.provenance import origin
+from pinnlib.runs.provenance import CORE, origin
 from pinnlib.runs.record import Record, failure_of, record_of
 from pinnlib.spec import RunSpec
 from pinnlib.training import train_outcomes
 
 SPAWN = multiprocessing.get_context("spawn")
+MOST_DEATHS = 10  # of workers in a row
 GUARD = (
     "a script that sweeps with several workers is run by each of them too: "
     'put the call under `if __name__ == "__main__":`'
@@ -84,16 +85,16 @@ class InProcessExecutor:
 def serve_batches(pipe: Connection) -> None:
     """The work of a worker: answer each batch with shares of the work done, then its records.
 
-    The first share, 0, says that the process has started. It ends with the one that started it.
+    The first message is the hash of its core. The process ends with the one that started it.
     """
 
-    def report(share: float) -> None:
+    def report(share: float | str) -> None:
         try:
             pipe.send(share)
         except OSError:
             os._exit(1)  # nobody waits for the results any more
 
-    report(0.0)
+    report(CORE)
     with contextlib.suppress(EOFError, OSError):
         while True:
             pipe.send(train_records(pipe.recv(), report))
@@ -117,8 +118,8 @@ class Worker:
         with contextlib.suppress(OSError):  # a dead process is noticed when its news are read
             self.pipe.send(part)
 
-    def news(self) -> float | list[Record] | SweepError:
-        """A share of the work done, the records of the batch, or the death of the process."""
+    def news(self) -> str | float | list[Record] | SweepError:
+        """Hash of its core, share of the work done, records of the batch, or its death."""
         try:
             return self.pipe.recv()
         except (EOFError, OSError):
@@ -136,11 +137,14 @@ class ProcessExecutor:
     def __init__(self, processes: int) -> None:
         self.processes = processes
         self.workers: list[Worker] = []
+        self.deaths = 0  # since a batch was finished
+        self.ever_started = False
 
     def run(self, parts: Iterable[Batch], reach: Reach) -> Finished:
         """A batch whose process dies is trained again run by run.
 
-        A run that loses its process a second time has failed.
+        A run that loses its process a second time has failed. The sweep ends if many processes
+        in a row die.
         """
         waiting = deque(parts)
         lost: set[RunSpec] = set()
@@ -150,7 +154,8 @@ class ProcessExecutor:
                 news, part = worker.news(), worker.part
                 if isinstance(news, SweepError):
                     self._bury(worker, news)
-                worker.started = True
+                elif isinstance(news, str):
+                    self._admit(worker, news)
                 if not part:
                     continue
                 if isinstance(news, float):
@@ -163,6 +168,8 @@ class ProcessExecutor:
                         reach(part, 0)
                         continue
                     news = [failure_of(spec, news, {}) for spec in part]
+                else:
+                    self.deaths = 0
                 worker.part = []
                 reach(part, 1)
                 yield part, news
@@ -181,10 +188,21 @@ class ProcessExecutor:
         ready = wait([worker.pipe for worker in self.workers])
         return [worker for worker in self.workers if worker.pipe in ready]
 
+    def _admit(self, worker: Worker, core: str) -> None:
+        if core != CORE:
+            changed = "the library has changed since this process loaded it"
+            raise SweepError(f"worker {worker.process.pid} has another version: {changed}")
+        worker.started = True
+        self.ever_started = True
+
     def _bury(self, worker: Worker, death: SweepError) -> None:
         self.workers.remove(worker)
-        if not worker.started:
+        self.deaths += 1
+        if not self.ever_started:
             raise SweepError(f"no worker could be started ({death}); {GUARD}")
+        if self.deaths >= MOST_DEATHS:
+            lost = f"{self.deaths} workers in a row were lost (the last: {death}; out of memory?)"
+            raise SweepError(f"{lost}; the same command goes on from here")
 
     def close(self) -> None:
         for worker in self.workers:

@@ -1,5 +1,6 @@
 """What made a record: the version of the numerics, the processor, the versions, the commit."""
 
+import hashlib
 import platform
 import re
 import subprocess
@@ -15,6 +16,17 @@ from pinnlib.paths import ROOT
 # Raise it with every change that alters the bits of a run; tests/test_bits.py notices such changes.
 NUMERICS = 2
 CODE = ("pinnlib", "paper/main.tex", "paper/references.bib")  # what `commit` watches for changes
+
+
+def hash_of_core() -> str:
+    """Hash of the source that decides the bits of a run: the core and its compiled loops."""
+    folder = Path(pinnlib.__file__).parent
+    files = sorted([*folder.glob("*.py"), *folder.glob("compiled/*.py")])
+    parts = [path.relative_to(folder).as_posix().encode() + path.read_bytes() for path in files]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+CORE = hash_of_core()  # when this process loaded the library
 
 
 def cpu() -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pinnlib.paths import RECORDS
 from pinnlib.registry import is_whole, validate
-from pinnlib.runs.cluster import open_cluster
+from pinnlib.runs.cluster import Scheduler, open_cluster
 from pinnlib.runs.executors import (
     GUARD,
     Batch,
@@ -67,7 +67,7 @@ def sweep(
     specs: RunSpec | Iterable[RunSpec],
     folder: Path | str = RECORDS,
     workers: int | None = None,
-    scheduler: str | None = None,
+    scheduler: str | Scheduler | None = None,
     older: bool = False,
     progress: bool | None = None,
 ) -> Report:
@@ -78,8 +78,8 @@ def sweep(
 
     folder     where the records are kept
     workers    local processes (default: one per core; 1 trains in this process)
-    scheduler  address of a running Dask scheduler to use instead (default:
-               DASK_SCHEDULER_ADDRESS, if set)
+    scheduler  a running Dask scheduler to use instead: its address, or a Scheduler with options
+               (default: DASK_SCHEDULER_ADDRESS, if set)
     older      also retrain runs made by older numerics
     progress   True or False; by default a bar, or a line a minute if stderr is no terminal
     """
@@ -92,7 +92,9 @@ def sweep(
     if workers is None:
         workers = os.cpu_count() or 1
     validate("workers", workers, is_whole(workers, 1), "a whole number >= 1")
-    scheduler = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
+    scheduler = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS") or None
+    if isinstance(scheduler, str):
+        scheduler = Scheduler(scheduler)
     with Store(folder).writing() as writer:
         _check_formulas(specs, writer.records)
         todo = missing(specs, writer.records, older)
@@ -109,7 +111,7 @@ def sweep(
                         validate("records", keys, keys == asked, f"those of the batch, {asked}")
                         writer.append(records)
                         report.trained += len(records)
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, SweepError):
                 _print_stopped(report, len(todo))
                 raise
         on_record = writer.records
@@ -118,7 +120,7 @@ def sweep(
 
 
 @contextlib.contextmanager
-def open_executor(runs: int, workers: int, scheduler: str | None) -> Iterator[Executor]:
+def open_executor(runs: int, workers: int, scheduler: Scheduler | None) -> Iterator[Executor]:
     """The executor of a number of runs: on the scheduler, local processes, or this process."""
     if runs == 0 or (workers == 1 and not scheduler):
         yield InProcessExecutor()
