@@ -119,7 +119,7 @@ def test_crossovers_in_a_sentence():
 
 def test_the_model_that_depends_most_on_its_gate_comes_first():
     text = gate_statistics.sensitivity_text(SETTINGS)
-    order = "6.3 for the plain network (angle: 7.3), 1.6 for the adaptive model (angle: 1.5)."
+    order = "6.3 for the plain network (angle: 7.3) and 1.6 for the adaptive model (angle: 1.5)."
     assert text.endswith(order)
     assert "remains open" in gate_statistics.sensitivity_text(SETTINGS.assign(k_decided=5))
 

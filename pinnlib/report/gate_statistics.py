@@ -127,9 +127,12 @@ def sensitivity_text(settings: pd.DataFrame) -> str:
     for model, row in factors.sort_values("rel_l2_u", ascending=False).iterrows():
         text = f"{row['rel_l2_u']:.1f} for the {MODELS[model]} (angle: {row[ANGLE]:.1f})"
         parts.append(text)
+    listed = parts[-1]
+    if len(parts) > 1:
+        listed = f"{', '.join(parts[:-1])} and {listed}"
     return (
         "With the balanced loss and $λ = 50$ the errors (ReL2E) under the two gates differ, in the"
-        f" median over $k$, by a factor of {', '.join(parts)}."
+        f" median over $k$, by a factor of {listed}."
     )
 
 
