@@ -1,18 +1,16 @@
-"""The paper: no result is typed, every number is quoted, generated files name their notebook."""
+"""The paper: no result is typed, macros are defined, generated files name their notebook."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 
 from pinnlib.paths import ROOT
-from pinnlib.report.findings import READ_KEYS
-from pinnlib.style.latex import macro_name
 
 PAPER = ROOT / "paper"
 SOURCE = (PAPER / "main.tex").read_text(encoding="utf-8")
-TEXT = re.sub(r"(?<!\\)%.*", "", SOURCE.split(r"\begin{document}")[-1])  # without comments
+INPUTS = [(PAPER / f"{name}.tex").read_text(encoding="utf-8") for name in ("mlrc", "checklist")]
+BODY = "\n".join([SOURCE.split(r"\begin{document}")[-1], *INPUTS])
+TEXT = re.sub(r"(?<!\\)%.*", "", BODY)  # without comments
 GENERATED = {
     path.stem: path.read_text(encoding="utf-8") for path in (PAPER / "generated").glob("*.tex")
 }
@@ -77,30 +75,6 @@ def test_every_macro_of_the_text_is_defined():
 
 def test_every_defined_macro_is_in_the_text():
     assert set(DEFINED) - QUOTED == set()
-
-
-NUMBERS = sorted((ROOT / "data" / "numbers").glob("*.json"))
-# Who reads numbers besides the paper: the index page, and the README as its test compares it.
-READERS = [*(ROOT / "pinnlib" / "bundle").glob("*.py"), ROOT / "tests" / "test_readme.py"]
-READ = set(re.findall(r"""["'](\w+)["']""", "\n".join(map(Path.read_text, READERS))))
-
-
-def is_used(key):
-    """Quoted by the paper, read by a notebook, the README or the index page, or an answer."""
-    if key.startswith("headline_") or key.endswith("_answer"):
-        return True
-    return macro_name(key) in QUOTED or key in READ or key in READ_KEYS
-
-
-@pytest.mark.parametrize("path", NUMBERS, ids=lambda path: path.stem)
-def test_every_number_is_used(path):
-    assert [key for key in json.loads(path.read_text()) if not is_used(key)] == []
-
-
-def test_an_unused_number_would_be_found():
-    assert not is_used("a_number_that_nobody_reads")
-    assert is_used("headline_of_nobody")
-    assert is_used("nobody_answer")
 
 
 def test_generated_files_are_all_used():

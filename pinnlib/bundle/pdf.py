@@ -70,7 +70,7 @@ def paper_manifest() -> Manifest:
     """What paper/main.pdf was made from, by content, for ./run_all.sh status."""
     source = (PAPER / "main.tex").read_text(encoding="utf-8")
     figures = re.findall(r"\\includegraphics\[[^\]]*\]\{([^}]*)\}", source)
-    read = {PAPER / "main.tex", PAPER / "references.bib", PAPER / "generated"}
+    read = {*PAPER.glob("*.tex"), PAPER / "references.bib", PAPER / "generated"}
     read |= {ROOT / "figures" / f"{name}.pdf" for name in figures}
     code = Path(__file__).resolve()
     return {

@@ -11,22 +11,6 @@ from pinnlib.report.published import PAPER_GATES
 from pinnlib.runs.studies import SIX_K
 
 TIMES = {0: "never", 1: "once", 2: "twice"}
-READ_KEYS = (  # the numbers of other notebooks that claims are checked against
-    "kernel_predicts",
-    "kernel_pairs",
-    "kernel_pairs_needed",
-    "kernel_fewest_seeds",
-    "kernel_clear",
-    "kernel_clear_within_k",
-    "kernel_asked",
-    "kernel_strong",
-    "kernel_by_k_alone",
-    "gate_answer_seven",
-    "gap_newton",
-    "gap_adam",
-    "newton_rounds",
-    "newton_evaluations",
-)
 
 
 def table_row(evidence: Evidence, lambda_ic: float, k: float, metric: str) -> Finding:

@@ -5,7 +5,7 @@ import torch
 from pinnlib.training import Result
 
 
-def gate_answer(first: Result, second: Result) -> str:
+def quickstart_answer(first: Result, second: Result) -> str:
     """What a gated network is and what its gate does, for two runs that differ in the gate."""
     horizon = first.spec.horizon
     values, errors, angles = [], [], []
