@@ -12,6 +12,7 @@ from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
 from pinnlib.registry import UserError
 from pinnlib.runs.audit import audit
 from pinnlib.runs.cluster import Scheduler
+from pinnlib.runs.files import locked
 from pinnlib.runs.progress import TimeEstimate
 from pinnlib.runs.store import Store
 from pinnlib.runs.studies import STUDIES
@@ -43,20 +44,24 @@ def reproduce(options: Namespace) -> int:
     if options.output:
         changes["output"] = str(options.output)
     steps = pipeline.plan(profile, options.only, options.study, **changes)
-    executions = pipeline.execute(steps, profile)
-    if options.save:
-        explorer: list[pipeline.Step] = [] if options.only else [(NOTEBOOKS / "explorer.ipynb", {})]
-        pipeline.save_back(executions + pipeline.execute(explorer))
-    build = in_repository and not options.no_pdf
-    print(pipeline.summary(executions))
-    print(f"PDF: {build_pdf() if build else 'not built'}")
+    output = changes.get("output") or pipeline.PROFILES[profile]["output"]
+    with locked(ROOT / (output or "build"), "rebuild"):
+        executions = pipeline.execute(steps, profile)
+        if options.save:
+            explorer: list[pipeline.Step] = []
+            if not options.only:
+                explorer.append((NOTEBOOKS / "explorer.ipynb", {}))
+            pipeline.save_back(executions + pipeline.execute(explorer))
+        build = in_repository and not options.no_pdf
+        print(pipeline.summary(executions))
+        print(f"PDF: {build_pdf() if build else 'not built'}")
     if in_repository:
         print(compare_with_committed(ROOT))
     return 0
 
 
 def train_missing(options: Namespace) -> int:
-    """Train what is not on record; 1 if a run failed."""
+    """Train what is not on record; 1 if a run failed or its record is gone."""
     models = options.model or MODELS
     needed = {}
     for study in options.study or STUDIES:
@@ -87,7 +92,8 @@ def train_missing(options: Namespace) -> int:
     warning = mixed_versions(table)
     if warning:
         print(warning)
-    return int(any(record["status"] == "failed" for record in done.records.values()))
+    failed = any(record["status"] == "failed" for record in done.records.values())
+    return int(failed or bool(done.lost))
 
 
 def verify_records(options: Namespace) -> int:
