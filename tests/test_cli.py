@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from pinnlib import MODELS
 from pinnlib.bundle import cli, commands, pipeline
 from pinnlib.paths import ROOT
 from pinnlib.registry import UserError
+from pinnlib.runs.files import locked
 from pinnlib.runs.studies import STUDIES
 
 # Modules that take long to load.
@@ -92,6 +94,18 @@ REFUSED = [
     ("sweep --study tables", "--study: .*'tables'.*" + ".*".join(STUDIES)),
     ("sweep --model transformer", "--model: .*'transformer'.*" + ".*".join(MODELS)),
     ("sweep --scheduler host", "--scheduler: 'host'.*tcp://host:8786"),
+    ("sweep --patience 0", "--patience: '0' is not a number of seconds > 0"),
+    ("sweep --patience soon", "--patience: 'soon' is not a number"),
+    ("sweep --scheduler tcp://host:1 --tls-ca README.md", "--tls-ca: only with .* tls://"),
+    ("sweep --tls-key README.md", "--tls-key: only with --scheduler tls://"),
+    (
+        "sweep --scheduler tls://host:1 --tls-ca README.md --tls-key README.md",
+        "--tls-cert: None is not a file; all three",
+    ),
+    (
+        "sweep --scheduler tls://host:1 --tls-ca nowhere --tls-key README.md --tls-cert README.md",
+        "--tls-ca: 'nowhere' is not a file",
+    ),
     ("sweep main", "unrecognized arguments: main"),
     ("audit --sample few", "--sample: 'few'.*whole number >= 1"),
     ("audit --records build/nowhere", "--records: .*build/nowhere"),
@@ -141,6 +155,34 @@ def test_an_error_of_the_user_is_one_line_and_code_2(error, monkeypatch, capsys)
 def test_errors_that_only_the_library_finds_name_the_field(capsys):
     assert cli.main(["audit", "--model", "transformer"]) == 2
     assert capsys.readouterr().err.startswith("run_all.sh: model='transformer' is not allowed")
+
+
+def test_two_rebuilds_into_one_folder_do_not_mix(tmp_path, capsys):
+    with locked(tmp_path, "rebuild"):
+        assert cli.main(["reproduce", "--only", "01", "--output", str(tmp_path)]) == 2
+    (message,) = capsys.readouterr().err.splitlines()
+    assert f"another rebuild, process {os.getpid()}, is writing to {tmp_path}" in message
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock"]
+
+
+def test_the_options_of_a_scheduler_reach_the_sweep(tmp_path, monkeypatch):
+    seen = []
+
+    def stop(specs, folder, workers, scheduler, older):
+        seen.append(scheduler)
+        raise UserError("enough")
+
+    monkeypatch.setattr(commands, "sweep", stop)
+    for name in ("ca", "cert", "key"):
+        (tmp_path / name).touch()
+    files = [f"--tls-{path.name}={path}" for path in sorted(tmp_path.iterdir())]
+    line = ["sweep", "--scheduler", "tls://host:1", "--patience", "7", *files]
+    assert cli.main([*line, "--records", str(tmp_path / "records")]) == 2
+    (scheduler,) = seen
+    assert scheduler.address == "tls://host:1"
+    assert scheduler.patience == 7
+    names = [Path(file).name for file in (scheduler.tls_ca, scheduler.tls_cert, scheduler.tls_key)]
+    assert names == ["ca", "cert", "key"]
 
 
 def test_a_dry_run_lists_the_studies_and_trains_nothing(capsys):

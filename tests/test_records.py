@@ -2,6 +2,8 @@
 
 import base64
 import dataclasses
+import errno
+import fcntl
 import os
 import shutil
 import subprocess
@@ -19,10 +21,12 @@ from numpy.testing import assert_allclose
 import pinnlib
 from pinnlib import GATES, MODELS, AdaptiveFourier, Linear, RunSpec, training
 from pinnlib.analysis import samples
+from pinnlib.bundle import cli, commands
 from pinnlib.paths import RECORDS, ROOT, RUNS_CSV
-from pinnlib.runs import provenance
+from pinnlib.runs import executors, provenance
+from pinnlib.runs import sweep as sweep_module
 from pinnlib.runs.audit import COMPARED, audit
-from pinnlib.runs.files import replacing
+from pinnlib.runs.files import FileError, replacing
 from pinnlib.runs.progress import TimeEstimate
 from pinnlib.runs.record import (
     HISTORY_ROWS,
@@ -32,7 +36,7 @@ from pinnlib.runs.record import (
     record_of,
     result_of,
 )
-from pinnlib.runs.store import Store, StoreError, decode, encode
+from pinnlib.runs.store import Store, decode, encode
 from pinnlib.runs.studies import STUDIES
 from pinnlib.runs.sweep import sweep
 from pinnlib.runs.table import export, missing, mixed_versions, runs_of, runs_table, specs_of
@@ -585,7 +589,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
 
 
 def test_two_writers_at_once_are_refused(trained):
-    with Store(trained).writing(), pytest.raises(StoreError, match=f"process {os.getpid()},"):
+    with Store(trained).writing(), pytest.raises(FileError, match=f"process {os.getpid()},"):
         sweep(SPECS, trained, workers=1)
 
 
@@ -611,7 +615,7 @@ def test_a_full_disk_gives_a_clear_error_and_a_valid_store(trained, tmp_path):
     line = encode(Store(trained).load()[FIRST.key])
     full = sweep_with_limit(tmp_path, 3, len(line) * 3 // 2)  # the second does not fit
     assert full.returncode != 0
-    assert "StoreError: cannot write to" in full.stderr
+    assert "FileError: cannot write to" in full.stderr
     records, damaged, _ = Store(tmp_path).scan()
     assert len(records) == 1
     assert not damaged
@@ -624,8 +628,70 @@ def test_a_read_only_folder_gives_a_clear_error(tmp_path, monkeypatch):
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr(Path, "mkdir", refuse)  # root may write anywhere, so the refusal is played
-    with pytest.raises(StoreError, match="Read-only file system"):
+    with pytest.raises(FileError, match="Read-only file system"):
         sweep(SPECS, tmp_path / "records", workers=1)
+
+
+def test_a_file_system_without_locks_gives_a_clear_error(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(FileError, match="cannot lock .*: No locks available"):
+        sweep(SPECS, tmp_path, workers=1)
+
+
+def test_a_full_disk_at_the_table_is_one_line(tmp_path, monkeypatch, capsys):
+    def fill(self, path, **_):
+        Path(path).write_text("half a")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(cli.Interrupt, "install", lambda self: None)
+    monkeypatch.setattr(commands, "specs_of", lambda study: [RunSpec(**TINY)])
+    monkeypatch.setattr(pd.DataFrame, "to_csv", fill)
+    assert (
+        cli.main(["sweep", "--study", "table", "--workers", "1", "--records", str(tmp_path)]) == 2
+    )
+    (message,) = capsys.readouterr().err.splitlines()
+    assert message.endswith("runs.csv: No space left on device")
+    assert not list(tmp_path.glob("*runs.csv"))
+    assert len(Store(tmp_path).load()) == 1
+
+
+@pytest.mark.parametrize("alter", [Path.unlink, lambda path: path.write_text("")])
+def test_records_deleted_under_a_sweep_are_named_at_its_end(tmp_path, monkeypatch, alter):
+    first, second = specs = [RunSpec(**TINY), RunSpec(gate="linear", **TINY)]
+    train = executors.train_outcomes
+
+    def disturb(part, **options):
+        if part == [second]:
+            alter(tmp_path / "adaptive_exp_balanced.jsonl")
+        return train(part, **options)
+
+    monkeypatch.setattr(executors, "train_outcomes", disturb)
+    monkeypatch.setattr(sweep_module, "order_batches", lambda parts, *_: [[first], [second]])
+    report = sweep(specs, tmp_path, workers=1)
+    assert list(report.records) == [second.key]
+    assert report.lost == [first.key]
+    assert "1 of 2 runs on record" in str(report)
+    assert first.key in str(report)
+
+
+def test_a_record_replaced_under_a_sweep_is_named_at_its_end(tmp_path, monkeypatch):
+    first, second = specs = [RunSpec(**TINY), RunSpec(gate="linear", **TINY)]
+    train = executors.train_outcomes
+
+    def disturb(part, **options):
+        if part == [second]:
+            path = tmp_path / "adaptive_exp_balanced.jsonl"
+            path.write_text(encode(decode(path.read_text()) | {"seconds": 9.0}))
+        return train(part, **options)
+
+    monkeypatch.setattr(executors, "train_outcomes", disturb)
+    monkeypatch.setattr(sweep_module, "order_batches", lambda parts, *_: [[first], [second]])
+    report = sweep(specs, tmp_path, workers=1)
+    assert len(report.records) == 2
+    assert report.lost == [first.key]
 
 
 def test_a_failing_run_is_recorded_reported_and_tried_again(tmp_path, monkeypatch):

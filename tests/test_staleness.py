@@ -86,3 +86,11 @@ def test_only_the_code_of_a_notebook_counts(tmp_path):
     cells[-1].source += "\n# changed"
     nbformat.write(book, tmp_path / "bare.ipynb")
     assert digest(tmp_path / "bare.ipynb") != digest(source)
+
+
+@pytest.mark.parametrize("text", ['{"code": {}, "re', "", "{}", "[]", '{"code": 1, "read": {}}'])
+def test_a_damaged_manifest_is_out_of_date(root, text):
+    (root / "notebooks" / "01_a.ipynb").touch()
+    (root / "01_a.json").write_text(text)
+    found = staleness.status(root, root / "notebooks")
+    assert found["01_a"] == ["its manifest is damaged"]

@@ -20,7 +20,7 @@ import time
 import psutil
 import pytest
 import torch
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Security
 from test_records import essence
 
 import pinnlib
@@ -375,6 +375,34 @@ def test_workers_that_die_again_and_again_end_the_sweep(tmp_path, monkeypatch, c
     with pytest.raises(SweepError, match="2 workers in a row were lost.*exit code 9"):
         sweep(SPECS, tmp_path, workers=2)
     assert "the same command goes on from here" in capsys.readouterr().err
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """A certificate that vouches for itself, and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl")
+    files = {"tls_ca": tmp_path / "cert.pem", "tls_key": tmp_path / "key.pem"}
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=pinnlib"]
+    out = ["-keyout", files["tls_key"], "-out", files["tls_ca"]]
+    subprocess.run([*make, *out], check=True, capture_output=True)
+    return {name: str(path) for name, path in (files | {"tls_cert": files["tls_ca"]}).items()}
+
+
+@pytest.mark.cluster
+@pytest.mark.usefixtures("impatient")
+def test_a_scheduler_with_tls_wants_our_certificate(tmp_path, certificate):
+    ours, key = certificate["tls_ca"], certificate["tls_key"]
+    sides = {f"tls_{side}_cert": ours for side in ("scheduler", "client", "worker")}
+    sides |= {f"tls_{side}_key": key for side in ("scheduler", "client", "worker")}
+    security = Security(tls_ca_file=ours, require_encryption=True, **sides)
+    options = {"n_workers": 0, "dashboard_address": None, "protocol": "tls://"}
+    with LocalCluster(security=security, **options) as locked_up:
+        address = locked_up.scheduler_address
+        with pytest.raises(SweepError, match="no worker at tls://"):  # it is let in
+            sweep(SPECS[:1], tmp_path, scheduler=Scheduler(address, patience=2, **certificate))
+        with pytest.raises(SweepError, match="no Dask scheduler answers at tls://"):
+            sweep(SPECS[:1], tmp_path, scheduler=Scheduler(address, patience=2))
 
 
 @pytest.mark.parametrize(

@@ -209,13 +209,17 @@ def check_study(options: argparse.Namespace, trains: bool) -> None:
 
 
 def check_sweep(options: argparse.Namespace) -> None:
-    files = {name: getattr(options, name) for name in ("tls_ca", "tls_cert", "tls_key")}
+    files = {
+        "--tls-ca": options.tls_ca,
+        "--tls-cert": options.tls_cert,
+        "--tls-key": options.tls_key,
+    }
+    given = [name for name, file in files.items() if file is not None]
+    if given and not str(options.scheduler).startswith("tls://"):
+        options.error(f"argument {given[0]}: only with --scheduler tls://host:port")
     for name, file in files.items():
-        option = f"argument --{name.replace('_', '-')}"
-        if file is not None and not str(options.scheduler).startswith("tls://"):
-            options.error(f"{option}: only with --scheduler tls://host:port")
-        if any(files.values()) and not (file and Path(file).is_file()):
-            options.error(f"{option}: {file!r} is not a file; all three of them are needed")
+        if given and not (file and Path(file).is_file()):
+            options.error(f"argument {name}: {file!r} is not a file; all three are needed")
 
 
 def check_records(options: argparse.Namespace) -> None:

@@ -16,6 +16,7 @@ from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
 from pinnlib.registry import UserError
 from pinnlib.runs.audit import audit
 from pinnlib.runs.cluster import Scheduler
+from pinnlib.runs.files import locked
 from pinnlib.runs.progress import TimeEstimate
 from pinnlib.runs.store import Store
 from pinnlib.runs.studies import STUDIES
@@ -65,7 +66,7 @@ def reproduce(options: Namespace) -> int:
 
 
 def train_missing(options: Namespace) -> int:
-    """Train what is not on record; 1 if a run failed."""
+    """Train what is not on record; 1 if a run failed or its record is gone."""
     models = options.model or MODELS
     needed = {}
     for study in options.study or STUDIES:
@@ -96,7 +97,8 @@ def train_missing(options: Namespace) -> int:
     warning = mixed_versions(table)
     if warning:
         print(warning)
-    return int(any(record["status"] == "failed" for record in done.records.values()))
+    failed = any(record["status"] == "failed" for record in done.records.values())
+    return int(failed or bool(done.lost))
 
 
 def verify_records(options: Namespace) -> int:

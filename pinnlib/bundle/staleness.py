@@ -61,7 +61,10 @@ def status(folder: Path, notebooks: Path) -> dict[str, list[str]]:
         if not path.exists():
             found[name] = ["never run: no manifest"]
             continue
-        manifest = json.loads(path.read_text())
+        manifest = _read_manifest(path)
+        if manifest is None:
+            found[name] = ["its manifest is damaged"]
+            continue
         sources = _stale_sources(manifest, stale_files) - {name}
         reasons = stale_reasons(manifest)
         for source in sorted(sources):
@@ -70,6 +73,16 @@ def status(folder: Path, notebooks: Path) -> dict[str, list[str]]:
             stale_files |= dict.fromkeys(manifest["written"], name)
         found[name] = reasons
     return found
+
+
+def _read_manifest(path: Path) -> Manifest | None:
+    """The manifest of a file, or None if it is torn or lacks a part."""
+    try:
+        manifest = json.loads(path.read_text())
+        whole = all(isinstance(manifest[part], dict) for part in ("code", "read", "written"))
+        return manifest if whole else None
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _stale_sources(manifest: Manifest, stale_files: dict[str, str]) -> set[str]:

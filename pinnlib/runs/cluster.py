@@ -42,12 +42,12 @@ class Scheduler:
         ok = is_number(self.patience) and self.patience > 0
         validate("patience", self.patience, ok, "a number > 0")
         files = {"tls_ca": self.tls_ca, "tls_cert": self.tls_cert, "tls_key": self.tls_key}
-        for name, file in files.items():
-            if any(files.values()):
+        if any(files.values()):
+            for name, file in files.items():
                 ok = file is not None and Path(file).is_file()
                 validate(name, file, ok, "a file, as all three of tls_ca, tls_cert, tls_key")
-                encrypted = self.address.startswith("tls://")
-                validate("scheduler", self.address, encrypted, "a tls:// address with TLS files")
+            encrypted = self.address.startswith("tls://")
+            validate("scheduler", self.address, encrypted, "a tls:// address with TLS files")
 
     def connect(self) -> Client:
         security = None

@@ -5,7 +5,6 @@ of the line.
 """
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -16,8 +15,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from pinnlib.paths import RECORDS
-from pinnlib.registry import UserError
-from pinnlib.runs.files import replacing
+from pinnlib.runs.files import FileError, locked, replacing
 from pinnlib.runs.record import (
     DEFAULTS,
     Record,
@@ -29,10 +27,6 @@ from pinnlib.runs.record import (
 
 LINE = re.compile(r'\{"checksum": "([0-9a-f]{16})", (.*)\n', re.DOTALL)
 MOST_NAMED = 20  # lines that a message names
-
-
-class StoreError(UserError):
-    """The store cannot be written; the records in it stay valid."""
 
 
 def _checksum(text: str) -> str:
@@ -111,20 +105,7 @@ class Store:
     @contextlib.contextmanager
     def writing(self) -> Iterator["Writer"]:
         """Lock the store, set damaged lines aside and yield its Writer."""
-        with contextlib.ExitStack() as stack:
-            with _as_store_error(self.folder):
-                self.folder.mkdir(parents=True, exist_ok=True)
-                lock = stack.enter_context(open(self.folder / ".lock", "a+"))
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.seek(0)
-                other = f"another sweep, process {lock.read() or 'unknown'}, is writing to"
-                advice = "wait for it or stop it, then start again"
-                raise StoreError(f"{other} {self.folder}; {advice}") from None
-            with contextlib.suppress(OSError):  # the process id is for the message above only
-                os.truncate(lock.fileno(), 0)
-                os.write(lock.fileno(), str(os.getpid()).encode())
+        with locked(self.folder, "sweep"):
             yield Writer(self)
 
 
@@ -136,7 +117,7 @@ class Writer:
         self.records, damaged, _ = store.scan()
         self.damaged = _places(damaged)
         if damaged:
-            with _as_store_error(store.folder):
+            with _as_file_error(store.folder):
                 self._set_aside(damaged)
 
     def _set_aside(self, damaged: Sequence[Line]) -> None:
@@ -162,7 +143,7 @@ class Writer:
                 fields.insert(0, "system")
             names = [settings[field].partition("(")[0] for field in fields]
             path = self.store.folder / f"{'_'.join(names)}.jsonl"
-            with _as_store_error(self.store.folder):
+            with _as_file_error(self.store.folder):
                 self._append(path, encode(record).encode())
             _keep_better(self.records, record)
 
@@ -202,10 +183,10 @@ def _to_disk(file: IO[str]) -> None:
 
 
 @contextlib.contextmanager
-def _as_store_error(folder: Path) -> Iterator[None]:
-    """Raise a StoreError instead of an OSError."""
+def _as_file_error(folder: Path) -> Iterator[None]:
+    """Raise a FileError instead of an OSError."""
     try:
         yield
     except OSError as error:
         reason = f"cannot write to {folder}: {error.strerror or error}"
-        raise StoreError(f"{reason}; the records already there are intact") from error
+        raise FileError(f"{reason}; the records already there are intact") from error

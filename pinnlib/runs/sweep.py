@@ -21,7 +21,7 @@ from pinnlib.runs.executors import (
 from pinnlib.runs.progress import TimeEstimate, WorkBar, message_stream
 from pinnlib.runs.provenance import NUMERICS
 from pinnlib.runs.record import Record, Records, full_settings, same_formulas
-from pinnlib.runs.store import Store
+from pinnlib.runs.store import Store, encode
 from pinnlib.runs.table import missing
 from pinnlib.spec import RunSpec
 from pinnlib.training import batches
@@ -38,6 +38,7 @@ class Report:
     trained: int = 0
     records: Records = field(default_factory=dict)
     set_aside: str = ""
+    lost: list[str] = field(default_factory=list)  # keys of records deleted or replaced meanwhile
 
     def __str__(self) -> str:
         lines = [
@@ -46,6 +47,9 @@ class Report:
         ]
         if self.set_aside:
             lines.append(f"damaged and set aside: {self.set_aside}")
+        if self.lost:
+            gone = f"deleted or replaced by somebody else while the sweep ran: {len(self.lost)}"
+            lines += [gone, *(f"  {key}" for key in self.lost)]
         lines += self._list_runs("diverged", "")
         lines += self._list_runs("failed", " (the next sweep tries them again)")
         return "\n".join(lines)
@@ -114,8 +118,13 @@ def sweep(
             except (KeyboardInterrupt, SweepError):
                 _print_stopped(report, len(todo))
                 raise
-        on_record = writer.records
-        report.records = {spec.key: on_record[spec.key] for spec in specs if spec.key in on_record}
+        on_disk = Store(folder).scan()[0] if report.trained else writer.records
+        for spec in specs:
+            written, found = writer.records.get(spec.key), on_disk.get(spec.key)
+            if found:
+                report.records[spec.key] = found
+            if written and not (found and encode(found) == encode(written)):
+                report.lost.append(spec.key)
     return report
 
 
