@@ -48,20 +48,21 @@ def reproduce(options: Namespace) -> int:
     if options.output:
         changes["output"] = str(options.output)
     steps = pipeline.plan(profile, options.only, options.study, **changes)
-    executions = pipeline.execute(steps, profile)
-    if options.save:
-        explorer: list[pipeline.Step] = [] if options.only else [(NOTEBOOKS / "explorer.ipynb", {})]
-        pipeline.save_back(executions + pipeline.execute(explorer))
-    build = in_repository and not options.no_pdf
-    print(pipeline.summary(executions))
-    print(f"PDF: {build_pdf() if build else 'not built'}")
     place = ROOT / (options.output or f"build/{profile}")
-    if in_repository:
-        write_page(NOTEBOOKS / "explorer.ipynb", place / "notebooks")
-        (ROOT / "codecheck.yml").write_text(codecheck_text(ROOT), encoding="utf-8")
-        print(compare_with_committed(ROOT))
-    index = write_index(place, ROOT if in_repository else place)
-    print(f"open in a browser: {relative(index)}")
+    with locked(place, "rebuild"):
+        executions = pipeline.execute(steps, profile)
+        if options.save:
+            others = [] if options.only else [NOTEBOOKS / "explorer.ipynb"]
+            pipeline.save_back(executions + pipeline.execute([(path, {}) for path in others]))
+        build = in_repository and not options.no_pdf
+        print(pipeline.summary(executions))
+        print(f"PDF: {build_pdf() if build else 'not built'}")
+        if in_repository:
+            write_page(NOTEBOOKS / "explorer.ipynb", place / "notebooks")
+            (ROOT / "codecheck.yml").write_text(codecheck_text(ROOT), encoding="utf-8")
+            print(compare_with_committed(ROOT))
+        index = write_index(place, ROOT if in_repository else place)
+        print(f"open in a browser: {relative(index)}")
     return 0
 
 
