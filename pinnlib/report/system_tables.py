@@ -53,7 +53,8 @@ def system_errors(runs: pd.DataFrame, still: pd.DataFrame) -> pd.DataFrame:
         row = dict(zip([*CELL, "gate"], cell, strict=True))
         row |= {"lr": part["lr"].iloc[0], "needed": len(part), "ok": int(ok[part.index].sum())}
         errors = part[metrics].where(ok[part.index])
-        row["low"], row["rel_l2_u"], row["high"] = median_interval(errors["rel_l2_u"])
+        low, median, high = median_interval(errors["rel_l2_u"])
+        row |= {"rel_l2_u": median, "low": low, "high": high}
         for name in metrics[1:]:
             row[name] = errors[name].median(skipna=False)
         rows.append(row)
