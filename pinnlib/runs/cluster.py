@@ -95,7 +95,7 @@ class DaskExecutor:
             self._submit(part)
         while self.waiting:
             future = self._next_done()
-            part, _ = self.waiting.pop(future.key)
+            part, _ = self.waiting.pop(str(future.key))
             error = future.exception() if future.status == "error" else None
             if future.status == "finished":
                 reach(part, 1)

@@ -156,6 +156,7 @@ class ProcessExecutor:
                     self._bury(worker, news)
                 elif isinstance(news, str):
                     self._admit(worker, news)
+                    continue
                 if not part:
                     continue
                 if isinstance(news, float):
