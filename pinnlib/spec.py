@@ -33,10 +33,10 @@ CHOICES = {"precision": tuple(PRECISIONS), "form": FORMS}
 START = ("initial_position", "initial_velocity")  # of the system, unless given
 RANGES = {  # of the real numbers; beyond them a run makes no sense, or takes hours
     "k": STIFFNESS,
-    "lr": (1e-12, 1e30),
+    "lr": (1e-12, 1e300),
     "horizon": (1e-3, 1e4),
-    "lambda_ic": (0, 1e30),
-    "lambda_phys": (0, 1e30),
+    "lambda_ic": (0, 1e300),
+    "lambda_phys": (0, 1e300),
 }
 WHOLE = {"seed": (0, 2**64), "steps": (1, 10**8), "points": (1, 10**5), "lbfgs": (0, 10**6)}
 MOST_PARAMETERS = 10**7  # of a trunk

@@ -79,6 +79,21 @@ def test_a_problem_without_a_usable_solution_is_refused_soon(monkeypatch, proble
         solve(problem)
 
 
+def test_the_cost_of_a_reference_is_bounded(monkeypatch):
+    calls = []
+    acceleration = SpringPendulum.acceleration
+
+    def count(self, q, v):
+        calls.append(q)
+        return acceleration(self, q, v)
+
+    monkeypatch.setattr(SpringPendulum, "acceleration", count)
+    monkeypatch.setattr(reference, "MOST_EVALUATIONS", 500)
+    with pytest.raises(ValueError, match="^problem=.*500 evaluations"):
+        solve(Problem(SpringPendulum(k=1e6), *START))
+    assert len(calls) == 500
+
+
 # The files
 
 
