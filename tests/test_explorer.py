@@ -322,7 +322,7 @@ def test_the_second_gate_may_have_parameters(folder, blank_portraits):
 
 
 def test_during_training_other_runs_can_be_viewed_and_cancel_stops_it(folder, blank_portraits):
-    view = Explorer(folder, steps=10**7, points=50)
+    view = Explorer(folder, steps=10**6, points=50)
     view.train.click()
     assert view.training
     assert view.train.disabled
@@ -342,7 +342,7 @@ def test_during_training_other_runs_can_be_viewed_and_cancel_stops_it(folder, bl
 
 
 def test_cancel_stops_lbfgs(folder, blank_portraits):
-    view = Explorer(folder, steps=1, points=50, lbfgs=10**7, precision="float64")
+    view = Explorer(folder, steps=1, points=50, lbfgs=10**6, precision="float64")
     view.train.click()
     deadline = time.monotonic() + 60
     while view.progress.value < 1:  # the updates before it

@@ -35,7 +35,8 @@ def test_nothing_is_fetched(rendered):
 def test_every_formula_is_mathml_and_fully_converted(rendered):
     source, soup = rendered
     formulas = [formula.extract() for formula in soup.find_all("math")]
-    assert bool(formulas) == ("$" in source)
+    if "$" in source:
+        assert formulas
     assert not any("\\" in formula.text for formula in formulas)
     for verbatim in soup.find_all(["pre", "code", "style"]):
         verbatim.extract()

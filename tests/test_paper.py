@@ -25,6 +25,7 @@ SETTINGS = (
     r"below 0\.05",  # the level of every test
     r"\$1\{:\}2\$",  # the resonance
     r"ReL2E|rel\\_l2\\_u",  # a metric's name
+    r"\\theta=0|\\tilde u\(0\)",  # standing still, and the start of the shifted ansatz
     r"[_^]\{?\\?(?:min|mathrm\{\w+\})?-?\d?\}?",  # indices and exponents
     r"\\tfrac12|g'?\(0\)(?:=0)?|r\(0\)|1-e|\b2\\(?:dot|omega)|0\\le",  # parts of formulas
     r"\\mathrm\{1s\}|\(1\+e|\)\^2\+1|DOP853",  # more parts, and a method
