@@ -214,11 +214,11 @@ def test_the_smoke_profile_makes_every_notebook(smoke):
 @pytest.mark.environment
 def test_the_same_records_give_the_same_bytes(smoke):
     place = smoke[0]
-    before = {path: path.read_bytes() for path in written(place, "03_statistics")}
+    before = {path: path.read_bytes() for path in written(place, "04_figures")}
     assert len(before) > 10
     for path in before:
         path.unlink()
-    command = smoke_command("test-smoke", "--only", "03")
+    command = smoke_command("test-smoke", "--only", "04")
     subprocess.run(command, check=True, capture_output=True)
     assert {path: path.read_bytes() for path in before} == before
 

@@ -157,7 +157,7 @@ def run_block(block):
 def test_a_gate_of_ones_own_is_in_the_explorer(registries):
     _, explorer = run_block(BLOCKS[0])
     assert explorer.spec.gate == "log"
-    assert [*explorer.numbers] == ["tau"]
+    assert [*explorer.menus.numbers] == ["tau"]
     assert "exp: On record" in explorer.status.value
     with pytest.raises(ValueError, match="tau"):
         RunSpec(gate="log(width=1)")

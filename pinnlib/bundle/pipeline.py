@@ -31,9 +31,9 @@ Step = tuple[Path, Parameters]  # a notebook and what is injected into it
 # Profile → parameters of every notebook that has them.
 PROFILES: dict[str, Parameters] = {
     "paper": {"output": ""},  # the committed folders; a notebook's own default is build/lab
-    "fresh": {"output": "build/fresh", "train_missing": True},
-    "smoke": {"output": "build/smoke", "train_missing": True, "seeds": 2, "steps": 20}
-    | {"network_k": [20], "rounds": 1, "evaluations": 2, "iterations": 3},
+    "fresh": {"output": "build/fresh", "train_missing": True, "all_studies": True},
+    "smoke": {"output": "build/smoke", "train_missing": True, "all_studies": True}
+    | {"seeds": 2, "steps": 20, "network_k": [20], "rounds": 1, "evaluations": 2, "iterations": 3},
 }
 JUPYTER_KERNEL_OPTIONS = [
     "--log-level=50",
@@ -99,7 +99,7 @@ def plan(
         only = ["03"]  # the committed records have all studies: show the statistics only
         if shared.get("train_missing"):
             only = ["02", "03"]
-            requested["studies"] = [study]
+            requested |= {"studies": [study], "all_studies": False}
     notebooks = numbered(only)
     steps = [(notebook, own_parameters(notebook, shared | requested)) for notebook in notebooks]
     names = ", ".join(notebook.stem for notebook in notebooks)

@@ -52,6 +52,9 @@ def ratio_summary(table: pd.DataFrame, ratio: str) -> str:
     if len(table) <= 2:
         effects = [_effect_text(row, table) for _, row in table.iterrows()]
         return f"{ratio} is {' and '.join(effects)}"
+    table = table.dropna(subset="ratio")
+    if table.empty:
+        return f"{ratio}: no contrast has all of its runs"
     above, below = score(table)
     largest = table.loc[np.log(table["ratio"]).abs().idxmax()]
     return (

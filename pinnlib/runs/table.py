@@ -18,7 +18,8 @@ from pinnlib.spec import RunSpec
 ORDER = ["loss", "lambda_ic", "model", "k", "seed", "gate", "key"]
 SOME_COLUMNS = [  # a table without records has at least these
     *("key", "model", "gate", "k", "lambda_ic", "loss", "seed", "steps", "status"),
-    *("rel_l2_u", "max_ae_u", "max_ae_theta", "residual_mean", "velocity0_theta", "numerics"),
+    *("rel_l2_u", "rel_l2_theta", "max_ae_u", "max_ae_theta", "residual_mean"),
+    *("velocity0_theta", "numerics"),
 ]
 
 
