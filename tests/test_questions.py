@@ -17,7 +17,7 @@ NUMBERS = evidence.read_numbers(sorted((DATA / "numbers").glob("0*.json")))
 FACTS = evidence.Evidence({}, {}, numbers=NUMBERS, contrasts=TABLES)
 LEDGER = {claim.id: claim for claim in claims.CLAIMS}
 ASKED = [claim for claim in claims.CLAIMS if claim.kind == claims.OURS]
-FROM_TABLES = [*ASKED, *(LEDGER[name] for name in ("own-rate", "design-choice", "other-systems"))]
+FROM_TABLES = [*ASKED, *(LEDGER[name] for name in ("own-rate", "design-choice"))]
 by_id = pytest.mark.parametrize("claim", FROM_TABLES, ids=lambda claim: claim.id)
 
 
@@ -95,23 +95,6 @@ def test_the_gate_matters_if_its_own_rate_leaves_the_gap(left, verdict):
     found = LEDGER["design-choice"].check(changed("rate_contrasts", ratio=ratio, p_holm=0.001))
     assert found.verdict == verdict
     assert found.ours.endswith("with these rates all 16 comparisons are significant")
-
-
-@pytest.mark.parametrize(
-    "systems, verdict",
-    [
-        (("quartic", "van_der_pol", "henon_heiles"), "reproduced"),
-        (("quartic",), "partly"),
-        ((), "not reproduced"),
-    ],
-)
-def test_other_systems_count_at_the_published_rate(systems, verdict):
-    table = TABLES["system_verdicts"]
-    there = table["system"].isin(systems) & (table["rate"] == "published")
-    answer = np.where(there, "reverses", "exp throughout")
-    found = LEDGER["other-systems"].check(changed("system_verdicts", answer=answer))
-    assert found.verdict == verdict
-    assert found.ours.endswith("in none of the 3 systems")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from pinnlib.report import rate_answers, rate_rules
-from pinnlib.runs.studies import EIGHT_K, FOUR_K, THREE_K
+from pinnlib.runs.studies import FOUR_K, RATE_K, THREE_K
 
 RECIPE = {"gate": "exp(alpha=2.0)", "loss": "mse", "schedule": "cosine", "lr": 0.003}
 SENTENCE = re.compile(r"[A-Z].*[.]")
@@ -35,19 +35,19 @@ def tables():
     pair = ["exp", "linear"]
     schedules = ["constant", "cosine"]
     return {
-        "gap": table(product(rate=rates, loss=losses, k=EIGHT_K)),
-        "gain": table(product(gate=pair, loss=losses, k=EIGHT_K)),
+        "gap": table(product(rate=rates, loss=losses, k=RATE_K)),
+        "gain": table(product(gate=pair, loss=losses, k=RATE_K)),
         "decay": table(product(rate=rates, gate=pair, k=THREE_K)),
         "decay_gap": table(product(schedule=schedules, rate=rates, k=THREE_K)),
         "factor": table(product(loss=losses, k=FOUR_K, second=pair)),
         "start": table(product(loss=losses, k=FOUR_K)),
-        "recipe": table(product(k=EIGHT_K, second=pair)),
+        "recipe": table(product(k=RATE_K, second=pair)),
     }
 
 
 @pytest.fixture
 def tuning():
-    runs = product(gate=["exp", "linear"], k=EIGHT_K, lr=[0.001, 0.01])
+    runs = product(gate=["exp", "linear"], k=RATE_K, lr=[0.001, 0.01])
     return runs.assign(rel_l2_u=runs["lr"], loss="balanced", status="ok")
 
 

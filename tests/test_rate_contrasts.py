@@ -7,7 +7,7 @@ import pytest
 from pinnlib.analysis import contrasts
 from pinnlib.metrics import standing_still_metrics
 from pinnlib.report import rate_contrasts, rate_rules
-from pinnlib.runs.studies import EIGHT_K, FOUR_K, RATES, THREE_K
+from pinnlib.runs.studies import FOUR_K, RATE_K, RATES, THREE_K
 from pinnlib.runs.table import runs_of, specs_of
 from pinnlib.spec import RunSpec
 
@@ -57,8 +57,8 @@ def tables(runs):
 @pytest.mark.parametrize(
     "name, size, ratios",
     [
-        ("gap", 2 * 2 * len(EIGHT_K), {2.0}),
-        ("gain", 3 * 2 * len(EIGHT_K), {5.0}),
+        ("gap", 2 * 2 * len(RATE_K), {2.0}),
+        ("gain", 3 * 2 * len(RATE_K), {5.0}),
         ("decay", 2 * 2 * len(THREE_K), {0.5, 2.0}),
         ("decay_gap", 2 * 2 * len(THREE_K), {2.0}),
         ("factor", 2 * 2 * len(FOUR_K), {0.25, 0.5}),
@@ -75,7 +75,7 @@ def test_every_comparison_has_its_cells_and_ratios(tables, name, size, ratios):
 def test_the_recipe_meets_both_published_settings(tables, runs):
     found = tables["recipe"].set_index(["k", "second"])["ratio"]
     own = ERRORS[runs["recipe"]["gate"].iloc[0]] * FACTORS["recipe"]
-    for k in EIGHT_K:
+    for k in RATE_K:
         assert found[k, "exp"] == pytest.approx(5 / own)
         assert found[k, "linear"] == pytest.approx(10 / own)
 
@@ -151,7 +151,7 @@ def test_errors_as_text_end_with_standing_still(runs):
     errors = rate_contrasts.error_table(runs)
     texts = rate_contrasts.error_texts(errors)
     soft = texts.loc[("no_gate", "mse", "constant", "soft", "none")]
-    assert texts.columns.tolist() == list(EIGHT_K)
+    assert texts.columns.tolist() == list(RATE_K)
     assert texts.index[0][0] == "rates_published"
     assert texts.index[-1][0] == "standing still"
     assert soft[20] == "6.150 / 12.30"
@@ -187,7 +187,7 @@ def test_one_constant_rate_of_every_cell_is_chosen(tuned):
     table = rate_contrasts.tuning_table(tuned, rates)
     chosen = table[table["chosen"]]
     assert len(table) == len(tuned)
-    assert len(chosen) == 3 * 2 * len(EIGHT_K)
+    assert len(chosen) == 3 * 2 * len(RATE_K)
     assert set(chosen["lr"]) == {3e-3}
     assert set(chosen["schedule"]) == {"constant"}
 

@@ -10,9 +10,9 @@ from test_rate_answers import RECIPE, product, table
 from pinnlib.report import rate_summaries
 from pinnlib.report.phrases import OPEN
 from pinnlib.report.rate_summaries import Wins
-from pinnlib.runs.studies import EIGHT_K, FOUR_K
+from pinnlib.runs.studies import FOUR_K, RATE_K
 
-CELLS = product(rate=["published", "own"], loss=["balanced", "mse"], k=EIGHT_K)
+CELLS = product(rate=["published", "own"], loss=["balanced", "mse"], k=RATE_K)
 SHORT = 65  # words
 
 
@@ -120,7 +120,7 @@ def test_gate_or_constraint_is_short_for_every_verdict(verdict, start):
 
 
 def test_the_recipe_is_recommended_only_if_it_is_better():
-    cells = product(k=EIGHT_K, second=["exp", "linear"])
+    cells = product(k=RATE_K, second=["exp", "linear"])
     good = rate_summaries.recipe_answer(table(cells), RECIPE)
     assert good.startswith("For this pendulum, use the gate $1-e^{-2t}$ with")
     assert "in all 16 comparisons and worse in none; published/recipe ranges from 2.00" in good
@@ -136,7 +136,7 @@ def test_the_quoted_keys():
         "gap": gap(),
         "factor": table(product(loss=["mse"], k=FOUR_K, second=["exp", "linear"])),
         "start": table(product(loss=["mse"], k=FOUR_K)),
-        "recipe": table(product(k=EIGHT_K, second=["exp", "linear"])),
+        "recipe": table(product(k=RATE_K, second=["exp", "linear"])),
     }
     verdicts = {"gate_or_constraint": "not needed", "exact_start": "helps"}
     found = rate_summaries.rate_headlines(tables, verdicts, pd.DataFrame(), RECIPE)

@@ -42,7 +42,6 @@ CHECKS: dict[str, Callable[..., Finding]] = {
     "loss-of-text": questions.loss_of_the_text,
     "own-rate": questions.reversal_at_own_rates,
     "design-choice": questions.gate_matters,
-    "other-systems": questions.reversal_in_other_systems,
     "conditioning": questions.gate_acts_by_conditioning,
 }
 ANSWERS: dict[str, Callable[..., Finding]] = {

@@ -34,6 +34,11 @@ LEADS = {  # rule → answer → how the sentence begins
         "partly": f"The reversal survives only in part {OWN_RATE}",
         "no": f"The reversal does not survive {OWN_RATE}",
     },
+    "reversal_without_penalty": {
+        "yes": f"Without penalty, too, the reversal survives {OWN_RATE}",
+        "partly": f"Without penalty the reversal survives only in part {OWN_RATE}",
+        "no": f"Without penalty the reversal does not survive {OWN_RATE}",
+    },
     "rate_or_gate": {
         "rate": "By the rule, the gaps at the published rate are mostly a matter of the rate",
         "gate": "By the rule, the gaps at the published rate are mostly a matter of the gate",
@@ -65,11 +70,13 @@ LEADS = {  # rule → answer → how the sentence begins
 def verdicts(tables: Tables, tuning: pd.DataFrame) -> Texts:
     """The answer of every rule; `tuning` are the runs of `rates_tuning`."""
     published, own = published_and_own(tables["gap"])
+    _, free = published_and_own(tables["free"])
     gaps = tables["decay_gap"]
     constant = gaps[gaps["schedule"] == "constant"]
     cosine = gaps[gaps["schedule"] == "cosine"]
     return {
         "reversal_survives": rate_rules.reversal_survives(own[own["loss"] == "balanced"]),
+        "reversal_without_penalty": rate_rules.reversal_survives(free[free["loss"] == "balanced"]),
         "rate_or_gate": rate_rules.rate_or_gate(published, own),
         "one_rate": rate_rules.one_rate(tuning),
         "decay_helps": rate_rules.decay_helps(tables["decay"]),
@@ -83,9 +90,12 @@ def verdicts(tables: Tables, tuning: pd.DataFrame) -> Texts:
 def sentences(found: Texts, tables: Tables, tuning: pd.DataFrame, recipe: Recipe) -> Texts:
     """Every verdict of `found` as a sentence with the numbers that it rests on."""
     published, own = published_and_own(tables["gap"])
-    balanced = own[own["loss"] == "balanced"]
-    return {
-        "reversal_survives": reversal_text(found["reversal_survives"], balanced),
+    _, free = published_and_own(tables["free"])
+    reversals = {"reversal_survives": own, "reversal_without_penalty": free}
+    texts = {}
+    for name, table in reversals.items():
+        texts[name] = reversal_text(name, found[name], table[table["loss"] == "balanced"])
+    return texts | {
         "rate_or_gate": share_text(found["rate_or_gate"], published, own),
         "one_rate": one_rate_text(found["one_rate"], tuning),
         "decay_helps": decay_text(found["decay_helps"], tables["decay"]),
@@ -101,17 +111,17 @@ def open_text(name: str) -> str:
     return f"{rate_rules.RULES[name]['question']} This is open: a run is missing or diverged."
 
 
-def reversal_text(verdict: str, own: pd.DataFrame) -> str:
+def reversal_text(name: str, verdict: str, own: pd.DataFrame) -> str:
     """Which gate wins at the two published k; `own` is of the balanced loss."""
     if verdict == "open":
-        return open_text("reversal_survives")
+        return open_text(name)
     sides = significant_sides(own)
     parts = []
     for k in rate_rules.WINNERS:
         row = own[own["k"] == k].iloc[0]
         winner = BETTER[int(sides[row.name])]
         parts.append(f"at $k = {k}$ {winner} (linear/exp {effect_phrase(row)})")
-    return f"{LEADS['reversal_survives'][verdict]}: {' and '.join(parts)}."
+    return f"{LEADS[name][verdict]}: {' and '.join(parts)}."
 
 
 def share_text(verdict: str, published: pd.DataFrame, own: pd.DataFrame) -> str:

@@ -3,7 +3,7 @@
 `Runs` maps the name of a study to its runs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,17 +14,19 @@ from pinnlib.runs.studies import FOUR_K
 from pinnlib.spec import RunSpec
 
 Runs = Mapping[str, pd.DataFrame]
-TEST_STUDIES = ("rates_published", "rates", "decay", "decay_own", "no_gate", "recipe")
+NO_PENALTY_STUDIES = ("rates_no_penalty_published", "rates_no_penalty")
+TEST_STUDIES = ("rates_published", "rates", *NO_PENALTY_STUDIES)
+TEST_STUDIES += ("decay", "decay_own", "no_gate", "recipe")
 # Rate → the studies of the constant rate and of the decay from it
 DECAYS = {"published": ("rates_published", "decay"), "own": ("rates", "decay_own")}
 VARIANT = ["study", "loss", "schedule", "form", "gate"]
 
 
-def by_rate(runs: Runs) -> pd.DataFrame:
+def by_rate(runs: Runs, studies: Sequence[str] = ("rates_published", "rates")) -> pd.DataFrame:
     """The runs at the published and at own rates, told apart by the column `rate`."""
-    published = runs["rates_published"].assign(rate="published")
-    own = runs["rates"].assign(rate="own")
-    return pd.concat([published, own], ignore_index=True)
+    published, own = (runs[study] for study in studies)
+    both = [published.assign(rate="published"), own.assign(rate="own")]
+    return pd.concat(both, ignore_index=True)
 
 
 def by_schedule(runs: Runs) -> pd.DataFrame:
@@ -69,6 +71,7 @@ def comparisons(runs: Runs, metric: str = "rel_l2_u") -> dict[str, pd.DataFrame]
     """Name → contrasts, each one family of tests.
 
     gap        exp against linear at the published and at own rates
+    free       the same without velocity penalty
     gain       own against published rate of every gate
     decay      cosine against constant rate
     decay_gap  exp against linear under either schedule
@@ -87,6 +90,7 @@ def comparisons(runs: Runs, metric: str = "rel_l2_u") -> dict[str, pd.DataFrame]
     exact = _against("shifted", "soft")
     recipe = _against("recipe", "exp", "linear")
     plans = {  # name → runs, pairs, their column, cells
+        "free": (by_rate(runs, NO_PENALTY_STUDIES), exp, "gate", ("rate", "loss", "k")),
         "gain": (rates, own, "rate", ("gate", "loss", "k")),
         "decay": (schedules, cosine, "schedule", ("rate", "gate", "k")),
         "decay_gap": (schedules, exp, "gate", ("schedule", "rate", "k")),
@@ -174,7 +178,7 @@ def tuning_table(runs: pd.DataFrame, rates: pd.Series) -> pd.DataFrame:
 
     `rates` are those of `rate_rules.choose_rates`. A run that diverged counts as infinite.
     """
-    setting = ["form", "gate", "loss", "k"]
+    setting = ["form", "gate", "loss", "lambda_ic", "k"]
     ok = runs["status"] == "ok"
     known = runs.assign(ok=ok)
     for metric in ("rel_l2_u", "rel_l2_theta"):

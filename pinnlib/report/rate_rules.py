@@ -14,7 +14,7 @@ from pinnlib.report.gate_rules import LARGE, incomplete, score, significant_side
 
 WORDING = Path(__file__).with_suffix(".toml")
 RULES = tomllib.loads(WORDING.read_text(encoding="utf-8"))
-SETTING = ["system", "form", "gate", "loss"]
+SETTING = ["system", "form", "gate", "loss", "lambda_ic"]
 CHOICE = ["gate", "loss", "schedule", "lr"]  # what a recipe fixes
 WINNERS = {20: 1, 60: -1}  # k → side of the published winner: 1 for exp, −1 for linear
 MOST = 0.75  # share of cells that decides
@@ -29,11 +29,10 @@ def median_errors(runs: pd.DataFrame, by: list[str]) -> pd.Series:
 
 
 def choose_rates(runs: pd.DataFrame) -> pd.Series:
-    """(system, form, gate, loss, k) → the rate of the smallest median error."""
-    medians = median_errors(runs, [*SETTING, "k", "lr"]).unstack(
-        "lr"
-    )  # rates in order: the lower of equals
-    return medians.sort_index(axis=1).idxmin(axis=1).rename("lr")
+    """(system, form, gate, loss, λ, k) → the rate of the smallest median error."""
+    medians = median_errors(runs, [*SETTING, "k", "lr"]).unstack("lr")
+    in_order = medians.sort_index(axis=1)  # of equal errors, the lower rate
+    return in_order.idxmin(axis=1).rename("lr")
 
 
 def reversal_survives(own: pd.DataFrame) -> str:

@@ -18,18 +18,18 @@ from pinnlib.report.rate_rules import choose_rates, choose_recipe
 from pinnlib.runs.files import replacing
 from pinnlib.runs.record import Records
 from pinnlib.runs.store import Store
-from pinnlib.runs.studies import FOUR_K, SYSTEM_K, TUNED, TUNED_FILE
+from pinnlib.runs.studies import FOUR_K, SYSTEM_K, TUNED, TUNED_FILE, setting_name
 from pinnlib.runs.table import runs_of, specs_of
 
-PENDULUM = ("rates_tuning", "no_gate_tuning", "recipe_tuning")
+PENDULUM = ("rates_tuning", "rates_no_penalty_tuning", "no_gate_tuning", "recipe_tuning")
 TUNING = (*PENDULUM, *(f"{system}_tuning" for system in SYSTEM_K))
 Choices = dict[str, dict[str, Any]]
 
 
 def recipe_runs(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs among which the recipe is chosen: three gates, both schedules, four k."""
-    pendulum = (runs["system"] == "spring_pendulum") & (runs["form"] == "gated")
-    return runs[pendulum & runs["k"].isin(FOUR_K)]
+    gated = runs[(runs["system"] == "spring_pendulum") & (runs["form"] == "gated")]
+    return gated[gated["k"].isin(FOUR_K) & (gated["lambda_ic"] == 50)]
 
 
 def choices(runs: pd.DataFrame) -> Choices:
@@ -37,7 +37,7 @@ def choices(runs: pd.DataFrame) -> Choices:
     constant = runs[runs["schedule"] == "constant"]
     rates: dict[str, dict[str, float]] = {}
     for (*setting, k), lr in choose_rates(constant).items():
-        rates.setdefault(" ".join(setting), {})[f"{k:g}"] = lr
+        rates.setdefault(setting_name(*setting), {})[f"{k:g}"] = lr
     return {"rates": rates, "recipe": choose_recipe(recipe_runs(runs))}
 
 

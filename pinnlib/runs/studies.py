@@ -25,7 +25,9 @@ TEN_GATES = (
     "tanh",
     "rational",
 )
-EIGHT_K = (10, 20, 30, 40, 60, 80, 100, 130)  # of the rate study
+# Of the rate study; 50, 70 and 90 were added after the results of the other eight were known.
+RATE_K = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 130)
+TABLE_K = (20, 60)  # of the published table
 THREE_K = (20, 60, 100)  # of the studies of decay and weights
 THREE_GATES = ("exp", "linear", "exp(alpha=2.0)")
 BOTH_LOSSES = ("balanced", "mse")
@@ -49,9 +51,10 @@ TUNED = json.loads(TUNED_FILE.read_text())
 RECIPE = TUNED["recipe"]
 
 
-def tuned_rate(system: str, form: str, gate: str, loss: str, k: float) -> float:
-    """The learning rate chosen for this setting."""
-    return TUNED["rates"][f"{system} {form} {gate} {loss}"][f"{k:g}"]
+def setting_name(system: str, form: str, gate: str, loss: str, lambda_ic: float) -> str:
+    """The name under which the rates of a setting are on file; usually λ is 50."""
+    name = f"{system} {form} {gate} {loss}"
+    return name if lambda_ic == 50 else f"{name} lambda_ic={lambda_ic:g}"
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ class Study:
                 count = min(count, seeds)
             variants = itertools.product(range(count), self.losses, self.forms, self.gates)
             for seed, loss, form, gate in variants:
-                for lr in self.rates or [tuned_rate(self.system, form, gate, loss, k)]:
+                name = setting_name(self.system, form, gate, loss, lambda_ic)
+                for lr in self.rates or [TUNED["rates"][name][f"{k:g}"]]:
                     yield {
                         "model": model,
                         "gate": gate,
@@ -179,7 +183,7 @@ STUDIES = {
     },
     "rates_tuning": Study(
         "five learning rates, on the tuning seeds",
-        k=EIGHT_K,
+        k=RATE_K,
         seeds=TUNING_SEEDS,
         losses=BOTH_LOSSES,
         gates=THREE_GATES,
@@ -188,15 +192,37 @@ STUDIES = {
     ),
     "rates_published": Study(
         "the published rate, on the test seeds",
-        k=EIGHT_K,
+        k=RATE_K,
         losses=BOTH_LOSSES,
         gates=THREE_GATES,
     ),
     "rates": Study(
         "every gate, loss and k at its own rate, on the test seeds",
-        k=EIGHT_K,
+        k=RATE_K,
         losses=BOTH_LOSSES,
         gates=THREE_GATES,
+        rates=None,
+    ),
+    "rates_no_penalty_tuning": Study(
+        "five learning rates without velocity penalty, on the tuning seeds",
+        k=TABLE_K,
+        seeds=TUNING_SEEDS,
+        lambda_ic=(0,),
+        losses=BOTH_LOSSES,
+        rates=RATES,
+        first_seed=FIRST_TUNING_SEED,
+    ),
+    "rates_no_penalty_published": Study(
+        "the published rate without velocity penalty, on the test seeds",
+        k=TABLE_K,
+        lambda_ic=(0,),
+        losses=BOTH_LOSSES,
+    ),
+    "rates_no_penalty": Study(
+        "every gate, loss and k at its own rate, without velocity penalty, on the test seeds",
+        k=TABLE_K,
+        lambda_ic=(0,),
+        losses=BOTH_LOSSES,
         rates=None,
     ),
     "decay": Study(
@@ -247,7 +273,7 @@ STUDIES = {
     ),
     "recipe": Study(
         "the recipe so chosen, on the test seeds",
-        k=EIGHT_K,
+        k=RATE_K,
         losses=(RECIPE["loss"],),
         gates=(RECIPE["gate"],),
         rates=(RECIPE["lr"],),
@@ -290,5 +316,5 @@ STUDIES = {
         )
         for system, ks in SYSTEM_K.items()
     },
-    "table": Study("the runs behind the published table of tests", k=(20, 60), lambda_ic=(0, 50)),
+    "table": Study("the runs behind the published table of tests", k=TABLE_K, lambda_ic=(0, 50)),
 }
