@@ -529,7 +529,7 @@ def test_the_rules_as_a_table_have_one_line_for_the_published_tests():
     assert len(rules) == 4  # and none of ours
     assert rules[0] == [r"A \& B", "Methods", "equal."]
     assert rules[1] == ["The rows of the table of tests", "Methods", "same."]
-    assert rules[2][2] == r"half. \emph{Changed afterwards:} 50\% before."
+    assert rules[2][2] == r"half. \emph{Afterwards:} 50\% before."
 
 
 def test_what_did_not_come_out_is_listed_tested_claims_first():

@@ -113,7 +113,7 @@ SETTINGS = settings(
 
 def test_crossovers_in_a_sentence():
     text = gate_statistics.crossover_text(SETTINGS)
-    assert "changes twice under the balanced loss and 3 times under the mean-square loss" in text
+    assert "twice under the balanced loss with $λ = 50$ and 3 times under the mean-square" in text
     assert "remains open" in gate_statistics.crossover_text(SETTINGS.assign(k_decided=5))
 
 

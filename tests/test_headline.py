@@ -156,16 +156,16 @@ LEAD = "Under the loss that the text describes"
         (
             outcome(lost=K20, turned=K60),
             f"{LEAD}, no test keeps its winner and significance: at k = 60 all four reverse"
-            " significantly (largest p after Holm: 0.03), at k = 20 none of the four is"
-            " significant any more.",
+            " significantly (largest p: 0.03, after Holm over four tests), at k = 20 none of the"
+            " four is significant any more.",
         ),
         (outcome(kept=EVERY), f"{LEAD}, every test keeps its winner and significance."),
         (
             outcome(kept=[0, *K60], lost=[1, 4], turned=[5]),
             f"{LEAD}, 5 of 8 tests keep their winner and significance: at k = 20 one of four"
-            " reverses significantly (largest p after Holm: 0.03) and two of four are no longer"
-            " significant and one of four keeps winner and significance, at k = 60 all four keep"
-            " winner and significance.",
+            " reverses significantly (largest p: 0.03, after Holm over four tests) and two of four"
+            " are no longer significant and one of four keeps winner and significance, at k = 60"
+            " all four keep winner and significance.",
         ),
         (
             outcome(kept=[0], lost=[2]),

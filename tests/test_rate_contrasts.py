@@ -7,7 +7,7 @@ import pytest
 from pinnlib.analysis import contrasts
 from pinnlib.metrics import standing_still_metrics
 from pinnlib.report import rate_contrasts, rate_rules
-from pinnlib.runs.studies import FOUR_K, RATE_K, RATES, THREE_K
+from pinnlib.runs.studies import FOUR_K, RATE_K, RATES, TABLE_K, THREE_K
 from pinnlib.runs.table import runs_of, specs_of
 from pinnlib.spec import RunSpec
 
@@ -58,6 +58,7 @@ def tables(runs):
     "name, size, ratios",
     [
         ("gap", 2 * 2 * len(RATE_K), {2.0}),
+        ("free", 2 * 2 * len(TABLE_K), {2.0}),
         ("gain", 3 * 2 * len(RATE_K), {5.0}),
         ("decay", 2 * 2 * len(THREE_K), {0.5, 2.0}),
         ("decay_gap", 2 * 2 * len(THREE_K), {2.0}),
@@ -80,9 +81,17 @@ def test_the_recipe_meets_both_published_settings(tables, runs):
         assert found[k, "linear"] == pytest.approx(10 / own)
 
 
+def test_the_recipe_meets_both_gates_at_their_own_rates(tables, runs):
+    found = tables["tuned"].set_index(["k", "second"])["ratio"]
+    recipe = ERRORS[runs["recipe"]["gate"].iloc[0]] * FACTORS["recipe"]
+    for k in RATE_K:
+        assert found[k, "exp"] == pytest.approx(1 / recipe)
+        assert found[k, "linear"] == pytest.approx(2 / recipe)
+
+
 def test_each_comparison_is_one_family(tables):
     smallest = tables["gap"]["p_raw"].min()
-    assert tables["gap"]["p_holm"].min() == pytest.approx(min(1, 32 * smallest))
+    assert tables["gap"]["p_holm"].min() == pytest.approx(min(1, 4 * len(RATE_K) * smallest))
 
 
 def test_another_metric_and_a_missing_run(runs):
@@ -208,6 +217,6 @@ def test_a_star_marks_an_end_of_the_grid(tuned):
     tuned.loc[largest, "rel_l2_u"] = -1.0
     rates = chosen_rates(tuned)
     texts = rate_contrasts.rate_texts(rates, RATES)
-    assert texts.shape == (6, 8)
+    assert texts.shape == (6, len(RATE_K))
     assert set(texts[20]) == {"0.01*"}
     assert set(texts[60]) == {"0.003"}

@@ -94,6 +94,7 @@ def tuning(errors):
         system="spring_pendulum",
         form="gated",
         loss="balanced",
+        lambda_ic=50,
         schedule="constant",
         status="ok",
     )

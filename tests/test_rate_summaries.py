@@ -9,11 +9,10 @@ from test_rate_answers import RECIPE, product, table
 
 from pinnlib.report import rate_summaries
 from pinnlib.report.phrases import OPEN
-from pinnlib.report.rate_summaries import Wins
-from pinnlib.runs.studies import FOUR_K, RATE_K
+from pinnlib.runs.studies import FOUR_K, RATE_K, TABLE_K
 
 CELLS = product(rate=["published", "own"], loss=["balanced", "mse"], k=RATE_K)
-SHORT = 65  # words
+SHORT = 110  # words
 
 
 def gap(published=2.0, own=2.0):
@@ -28,51 +27,56 @@ def words(text):
     return len(text.split())
 
 
-def assert_short(text):
+def assert_sentences(text):
     assert re.fullmatch(r"[A-Z].*[.]", text)
     assert not re.search(r"\bnan\b|  |\.\.|\b0 of\b", text)
     assert text.count("$") % 2 == 0
     assert words(text) <= SHORT
 
 
-@pytest.mark.parametrize(
-    "published, own, start",
-    [
-        ((9, 3), (13, 0), "The wins of the linear gate are a matter of the learning rate; those"),
-        ((3, 9), (0, 13), "The wins of the exponential gate are a matter of the learning rate;"),
-        ((9, 3), (0, 0), "The wins of either gate are"),
-        ((0, 0), (0, 0), "No: neither gate ever wins"),
-        ((9, 3), (9, 1), "It is not the learning rate alone: each gate keeps wins"),
-        ((9, 0), (9, 0), "It is not the learning rate: only the exponential gate wins"),
-        ((0, 9), (0, 9), "It is not the learning rate: only the linear gate wins"),
-    ],
+TUNING = pd.DataFrame(
+    {
+        "gate": ["exp", "exp", "exp", "linear", "linear", "none"],
+        "lr": [3e-3, 1e-3, 1e-2, 1e-3, 1e-3, 1e-3],
+        "chosen": [True, True, False, True, True, True],
+    }
 )
-def test_whose_wins_are_a_matter_of_the_rate(published, own, start):
-    assert rate_summaries.rate_lead(Wins(*published), Wins(*own)).startswith(start)
+FREE = table(product(rate=["published", "own"], loss=["balanced", "mse"], k=TABLE_K))
+
+
+def test_how_often_the_published_rate_is_the_best():
+    text = rate_summaries.chosen_rates(TUNING)
+    assert "linear gate's best in 2 of 2 settings and the exponential gate's in 1, which" in text
+    assert text.endswith("wants a higher one in 1.")
 
 
 @pytest.mark.parametrize("published", [2.0, 1.0, 0.5])
 @pytest.mark.parametrize("own", [2.0, 1.0, 0.5])
 def test_the_rate_has_a_short_answer_whatever_is_found(published, own):
     found = gap(published, own)
-    answer = rate_summaries.rate_answer(found)
-    headline = rate_summaries.own_rate_headline(found)
-    count = "all 16 comparisons" if own == 0.5 else "none of 16 comparisons"
-    assert f"the linear gate is significantly better in {count}" in answer
+    answer = rate_summaries.rate_answer("gate", found, TUNING)
+    headline = rate_summaries.own_rate_headline(found, FREE)
+    total = 2 * len(RATE_K)
+    count = f"all {total} comparisons" if own == 0.5 else f"none of {total} comparisons"
     assert f"at $k = 60$ from {published:.2f} to {own:.2f} [" in answer
-    assert ("the published win of the linear gate" in headline) == (published == 0.5)
+    assert f"the published linear/exp of {published:.2f} becomes {own:.2f}, " in headline
+    assert "in none of 4 comparisons, the exponential gate in 4." in headline
     for text in (answer, headline):
-        assert_short(text)
+        assert f"the linear gate is significantly better in {count}" in text
+        assert_sentences(text)
 
 
 def test_missing_runs_leave_every_short_answer_open():
     missing = gap().assign(ratio=np.nan)
     factor = table(product(loss=["mse"], k=FOUR_K, second=["exp", "linear"]))
-    assert rate_summaries.rate_answer(missing) == OPEN
-    assert rate_summaries.own_rate_headline(missing) == OPEN
+    assert rate_summaries.rate_answer("open", missing, TUNING) == OPEN
+    assert rate_summaries.own_rate_headline(missing, FREE) == OPEN
+    assert rate_summaries.own_rate_headline(gap(), FREE.assign(ratio=np.nan)) == OPEN
     assert rate_summaries.interval_note(missing, pd.DataFrame()) == ""
     assert rate_summaries.constraint_answer("open", "helps", factor, factor) == OPEN
-    assert rate_summaries.recipe_answer(factor.assign(ratio=np.nan), RECIPE) == OPEN
+    open_table = factor.assign(ratio=np.nan)
+    assert rate_summaries.recipe_answer(open_table, factor, RECIPE) == OPEN
+    assert rate_summaries.recipe_answer(factor, open_table, RECIPE) == OPEN
 
 
 def seeds(wins, losses):
@@ -109,37 +113,43 @@ def test_gate_or_constraint_is_short_for_every_verdict(verdict, start):
     factor = table(product(loss=["balanced", "mse"], k=FOUR_K, second=["exp", "linear"]))
     soft = table(product(loss=["balanced", "mse"], k=FOUR_K))
     none = rate_summaries.constraint_answer(verdict, start, factor, soft)
-    assert "in none of 16 comparisons (gate/shifted at most 2.00 [1.00, 4.00], $p = 0.01$)" in none
-    assert "in all 8 comparisons (soft/shifted up to 2.00" in none
+    assert (
+        "in none of 16 comparisons (smallest gate/shifted 2.00 [1.00, 4.00], $p = 0.01$, $k" in none
+    )
+    assert "in all 8 comparisons (largest soft/shifted 2.00" in none
     factor.loc[0, "ratio"] = 0.5
     one = rate_summaries.constraint_answer(verdict, start, factor, soft)
-    assert "in 1 of 16 comparisons (gate/shifted 0.50 [" in one
+    assert "in 1 of 16 comparisons (smallest gate/shifted 0.50 [" in one
     assert one.startswith(rate_summaries.FACTOR[verdict])
     for text in (none, one):
-        assert_short(text)
+        assert_sentences(text)
 
 
 def test_the_recipe_is_recommended_only_if_it_is_better():
     cells = product(k=RATE_K, second=["exp", "linear"])
-    good = rate_summaries.recipe_answer(table(cells), RECIPE)
+    tuned = table(cells, 1.2)
+    good = rate_summaries.recipe_answer(table(cells), tuned, RECIPE)
     assert good.startswith("For this pendulum, use the gate $1-e^{-2t}$ with")
-    assert "in all 16 comparisons and worse in none; published/recipe ranges from 2.00" in good
-    bad = rate_summaries.recipe_answer(table(cells, 0.5), RECIPE)
+    assert "in all 22 comparisons and worse in none; published/recipe ranges from 2.00" in good
+    assert "has 1.20 to 1.20 times the error of the recipe (significantly worse in 11 of 11" in good
+    bad = rate_summaries.recipe_answer(table(cells, 0.5), tuned, RECIPE)
     assert bad.startswith("Nothing is clearly better than the published settings; the best")
-    assert "in none of 16 comparisons and worse in 16;" in bad
+    assert "in none of 22 comparisons and worse in 22;" in bad
     for text in (good, bad):
-        assert_short(text)
+        assert_sentences(text)
 
 
 def test_the_quoted_keys():
     tables = {
         "gap": gap(),
+        "free": FREE,
         "factor": table(product(loss=["mse"], k=FOUR_K, second=["exp", "linear"])),
         "start": table(product(loss=["mse"], k=FOUR_K)),
         "recipe": table(product(k=RATE_K, second=["exp", "linear"])),
+        "tuned": table(product(k=RATE_K, second=["exp", "linear"])),
     }
-    verdicts = {"gate_or_constraint": "not needed", "exact_start": "helps"}
-    found = rate_summaries.rate_headlines(tables, verdicts, pd.DataFrame(), RECIPE)
+    verdicts = {"rate_or_gate": "gate", "gate_or_constraint": "not needed", "exact_start": "helps"}
+    found = rate_summaries.rate_headlines(tables, verdicts, pd.DataFrame(), TUNING, RECIPE)
     assert list(found) == [
         "headline_own_rate",
         "rate_answer",

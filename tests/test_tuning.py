@@ -60,7 +60,8 @@ def pendulum(by_study, records):
 
 def test_the_choices_have_every_setting_of_the_file(records):
     rates = tuning.choices(tuning.tuning_runs(records))["rates"]
-    assert len(rates) == 6 + 4 + 3 * 4
+    assert len(rates) == 6 + 4 + 4 + 3 * 4
+    assert list(rates["spring_pendulum gated exp mse lambda_ic=0"]) == ["20", "60"]
     assert list(rates["van_der_pol gated exp balanced"]) == ["0.5", "1", "2", "5"]
     assert set(rates["quartic gated linear mse"].values()) == {1e-3}
     assert set(rates["spring_pendulum gated exp(alpha=2.0) mse"].values()) == {1e-3}

@@ -11,6 +11,7 @@ import pandas as pd
 from pinnlib.analysis.paired import count_crossovers, tests_at_every_k
 from pinnlib.analysis.samples import METRICS, SETTING, pair_runs, summary_table
 from pinnlib.analysis.significance import LEVEL
+from pinnlib.report.phrases import join_words
 from pinnlib.report.standing_still import ANGLE, SUMMARISED, add_still_errors
 
 OF_ANGLE = ("max_ae_theta", ANGLE)  # beside METRICS, the errors of the whole state
@@ -103,16 +104,16 @@ def single_seed_text(sensitivity: pd.DataFrame) -> str:
 
 def crossover_text(settings: pd.DataFrame) -> str:
     """How often the winner changes along k; `settings` is a `setting_table`."""
-    rows = settings.query("model == 'adaptive' and lambda_ic == 50 and metric == 'rel_l2_u'")
+    rows = settings.query("model == 'adaptive' and metric == 'rel_l2_u'")
     rows = rows[rows["k_decided"] == rows["k_needed"]]
     if rows.empty:
         return "How often the winner changes along $k$ remains open: runs are missing."
     parts = []
-    for row in rows.itertuples():
+    for row in rows.sort_values("lambda_ic", ascending=False).itertuples():
         times = TIMES.get(row.crossovers, f"{row.crossovers} times")
-        parts.append(f"{times} under the {LOSSES[row.loss]}")
-    changes = " and ".join(parts)
-    return f"Along $k$ the winner by ReL2E changes {changes} (adaptive model, $λ = 50$)."
+        parts.append(f"{times} under the {LOSSES[row.loss]} with $λ = {row.lambda_ic:g}$")
+    changes = join_words(parts)
+    return f"Along $k$ the winner by ReL2E changes {changes} (adaptive model)."
 
 
 def sensitivity_text(settings: pd.DataFrame) -> str:

@@ -269,7 +269,7 @@ def _outcome(tests: pd.DataFrame) -> str:
     if turned.any():
         largest = tests["p_holm"][turned].max()
         verb = f"{_subject(turned, 'reverses', 'reverse')} significantly"
-        parts.append(f"{verb} (largest $p$ after Holm: {largest:.2g})")
+        parts.append(f"{verb} (largest $p$: {largest:.2g}, after Holm over four tests)")
     if lost.any():
         parts.append(f"{_subject(lost, 'is', 'are')} no longer significant")
     if kept.any():

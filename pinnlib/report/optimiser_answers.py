@@ -15,7 +15,7 @@ from pinnlib.analysis.contrasts import contrasts, family, ratio_texts
 from pinnlib.analysis.estimates import BOOTSTRAP
 from pinnlib.reference import RTOL
 from pinnlib.report import gate_rules
-from pinnlib.report.phrases import OPEN, effect_phrase, factor_phrase, share_phrase
+from pinnlib.report.phrases import OPEN, effect_phrase, factor_phrase, join_words, share_phrase
 from pinnlib.report.second_order import read_minimised_runs
 from pinnlib.runs.record import Records, history_of
 from pinnlib.runs.table import runs_of
@@ -207,27 +207,39 @@ def help_evidence(table: pd.DataFrame) -> str:
 def gap_clause(answer: str, left: tuple[float, float, float]) -> str:
     """Whether L-BFGS closes the gap, with the share that is left on a logarithmic scale."""
     share, low, high = left
-    return f"{GAP_CLAUSES[answer]} ({share:.0%} [{low:.0%}, {high:.0%}] is left)"
+    return f"{GAP_CLAUSES[answer]} ({share:.0%} [{low:.0%}, {high:.0%}] of the median gap is left)"
+
+
+def widened_clause(gates: Sequence[pd.DataFrame]) -> str:
+    """Where L-BFGS makes the gap between the gates wider; `gates` are those after either method."""
+    after_adam, refined = (table.set_index("k")["ratio"] for table in gates)
+    wider = np.log(refined).abs() > np.log(after_adam).abs()
+    places = []
+    for k in wider.index[wider]:
+        places.append(f"$k = {k:g}$ (linear/exp {after_adam[k]:.2f} to {refined[k]:.2f})")
+    return f", but makes it wider at {join_words(places)}" if places else ""
 
 
 def practice_answer(
     answers: tuple[str, str],
     table: pd.DataFrame,
+    gates: Sequence[pd.DataFrame],
     left: tuple[float, float, float],
     points: pd.DataFrame,
     k: float = 60,
 ) -> str:
     """What do people do in practice? L-BFGS after Adam, then the cost beside DOP853 at k.
 
-    `answers` are those of the rules `lbfgs_helps` and `gap_closes`.
+    `answers` are those of the rules `lbfgs_helps` and `gap_closes`; `gates` compares the gates
+    after either method.
     """
     helps, closes = answers
     cost = solver_sentence(points, k)
     if "open" in answers:
         return f"{OPEN} {cost}"
     return (
-        f"{help_clause(helps, table)}: {help_evidence(table)} and {gap_clause(closes, left)}."
-        f" {cost}"
+        f"{help_clause(helps, table)}: {help_evidence(table)} and"
+        f" {gap_clause(closes, left)}{widened_clause(gates)}. {cost}"
     )
 
 
@@ -257,24 +269,6 @@ def solver_sentence(points: pd.DataFrame, k: float) -> str:
         parts.append(f"{better} more accurate")
     compared = " and ".join(parts) or "not clearly faster or more accurate"
     return f"At $k = {k:g}$ DOP853 is {compared} than the best trained network."
-
-
-def optimiser_numbers(
-    helped: pd.DataFrame, gaps: Sequence[pd.DataFrame], left: float, stops: pd.DataFrame
-) -> dict[str, object]:
-    """What the paper quotes of L-BFGS; `gaps` are the gates after Adam and after L-BFGS."""
-    better, worse = gate_rules.score(helped)
-    after_adam, after_lbfgs = [np.exp(gate_rules.gap(table)) for table in gaps]
-    return {
-        "system_lbfgs_better": better,
-        "system_lbfgs_worse": worse,
-        "system_lbfgs_asked": len(helped),
-        "system_lbfgs_gap_before": after_adam,
-        "system_lbfgs_gap_after": after_lbfgs,
-        "system_lbfgs_gap_left": left,
-        "system_lbfgs_stopped": stops["stopped"].sum(),
-        "system_lbfgs_runs": len(stops),
-    }
 
 
 def stop_sentence(stops: pd.DataFrame, newton: pd.DataFrame, most: int) -> str:

@@ -118,7 +118,7 @@ def rule_table(ledger: pd.DataFrame) -> str:
     )
     table = _claims(of_the_original(ledger))
     table.loc[table["kind"] == "statistical", "Claim"] = "The rows of the table of tests"
-    notes = r" \emph{Changed afterwards:} " + table["note"] + "."
+    notes = r" \emph{Afterwards:} " + table["note"] + "."
     table["Rule"] = table["Rule"] + "." + notes.where(table["note"] != "", "")
     table = table.drop_duplicates("Rule")[["Claim", "Where in the original", "Rule"]]
     return longtable(table, [0.3, 0.15, 0.48], caption, "tab:rules")

@@ -76,7 +76,9 @@ def verdicts(tables: Tables, tuning: pd.DataFrame) -> Texts:
     cosine = gaps[gaps["schedule"] == "cosine"]
     return {
         "reversal_survives": rate_rules.reversal_survives(own[own["loss"] == "balanced"]),
-        "reversal_without_penalty": rate_rules.reversal_survives(free[free["loss"] == "balanced"]),
+        "reversal_without_penalty": rate_rules.reversal_without_penalty(
+            free[free["loss"] == "balanced"]
+        ),
         "rate_or_gate": rate_rules.rate_or_gate(published, own),
         "one_rate": rate_rules.one_rate(tuning),
         "decay_helps": rate_rules.decay_helps(tables["decay"]),
@@ -135,13 +137,12 @@ def share_text(verdict: str, published: pd.DataFrame, own: pd.DataFrame) -> str:
     winners = set(significant_sides(published)[removed])
     text = (
         f"{LEADS['rate_or_gate'][verdict]}: of {count_noun(len(shares), 'significant gap')}, a"
-        f" rate of its own for each gate removes more than half in {len(removed) or 'none'}"
-        f" (median share removed: ${100 * shares.median():.0f}$%)."
+        f" rate of its own for each gate removes more than half in {len(removed) or 'none'}."
     )
     if len(winners) == 1:
         gate = "exponential" if winners == {1} else "linear"
-        which = "This one is a win" if len(removed) == 1 else f"All {len(removed)} are wins"
-        text = f"{text} {which} of the {gate} gate."
+        wins = (significant_sides(published) == winners.pop()).sum()
+        text += f" Seen afterwards, they are {len(removed)} of the {wins} wins of the {gate} gate."
     return text
 
 

@@ -44,6 +44,11 @@ def reversal_survives(own: pd.DataFrame) -> str:
     return {0: "no", 1: "partly", 2: "yes"}[kept]
 
 
+def reversal_without_penalty(own: pd.DataFrame) -> str:
+    """The same rule for runs without velocity penalty."""
+    return reversal_survives(own)
+
+
 def removed_shares(published: pd.DataFrame, own: pd.DataFrame) -> pd.Series:
     """Of each significant gap in `published`, the share that is gone in the same row of `own`."""
     gaps = np.log(published["ratio"].to_numpy())

@@ -5,12 +5,11 @@ stands between dollars. Ratios of the gates are linear over exponential.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from pinnlib.report.gate_rules import incomplete, score, significant_sides
+from pinnlib.report.gate_rules import incomplete, score
 from pinnlib.report.phrases import (
     OPEN,
     effect_phrase,
@@ -18,8 +17,9 @@ from pinnlib.report.phrases import (
     p_phrase,
     share_phrase,
 )
-from pinnlib.report.rate_answers import recipe_words
+from pinnlib.report.rate_answers import recipe_words, share_text
 from pinnlib.report.rate_contrasts import published_and_own
+from pinnlib.runs.studies import PUBLISHED_RATE
 
 Recipe = Mapping[str, Any]
 BALANCED = "balanced"
@@ -36,79 +36,64 @@ START = {
 }
 
 
-class Wins(NamedTuple):
-    """In how many comparisons either gate is significantly better."""
-
-    exp: int
-    linear: int
-
-
-def rate_lead(published: Wins, own: Wins) -> str:
-    """Whose wins at the common learning rate are a matter of that rate, as a sentence."""
-    if own == (0, 0):
-        if published == (0, 0):
-            return "No: neither gate ever wins, at the common learning rate or at its own."
-        return "The wins of either gate are a matter of the learning rate."
-    if published.linear and not own.linear:
-        return (
-            "The wins of the linear gate are a matter of the learning rate; those of the"
-            " exponential gate are not."
-        )
-    if published.exp and not own.exp:
-        return (
-            "The wins of the exponential gate are a matter of the learning rate; those of the"
-            " linear gate are not."
-        )
-    if own.exp and own.linear:
-        return "It is not the learning rate alone: each gate keeps wins when both have their own."
-    winner = "exponential" if own.exp else "linear"
-    return f"It is not the learning rate: only the {winner} gate wins, whichever rate it has."
-
-
 def _cell(table: pd.DataFrame, k: float) -> pd.Series:
     """The contrast of the balanced loss at k."""
     return table[(table["loss"] == BALANCED) & (table["k"] == k)].iloc[0]
 
 
-def rate_answer(gap: pd.DataFrame) -> str:
-    """Is it the learning rate? `gap` is that of `rate_contrasts.comparisons`."""
+def rate_answer(verdict: str, gap: pd.DataFrame, tuning: pd.DataFrame) -> str:
+    """Is it the learning rate? The verdict of `rate_or_gate`, the wins left, and the chosen rates.
+
+    `gap` is that of `rate_contrasts.comparisons`, `tuning` is `rate_contrasts.tuning_table`.
+    """
     if incomplete(gap):
         return OPEN
     published, own = published_and_own(gap)
-    lead = rate_lead(Wins(*score(published)), Wins(*score(own)))
-    _, linear = score(own)
-    count = share_phrase(linear, len(own), "comparison")
-    parts = []
-    for k in (60, 20):
-        before, after = _cell(published, k), _cell(own, k)
-        p = p_phrase(after["p_holm"])
-        parts.append(f"at $k = {k}$ from {before['ratio']:.2f} to {interval_phrase(after)} ({p})")
+    before, after = _cell(published, 60), _cell(own, 60)
     return (
-        f"{lead} With its own rate for each gate, the linear gate is significantly better in"
-        f" {count}; linear/exp moves {' and '.join(parts)}."
+        f"{share_text(verdict, published, own)} {_own_rate_wins(own)}; linear/exp moves at"
+        f" $k = 60$ from {before['ratio']:.2f} to {interval_phrase(after)}"
+        f" ({p_phrase(after['p_holm'])}). {chosen_rates(tuning)}"
     )
 
 
-def own_rate_headline(gap: pd.DataFrame) -> str:
-    """One sentence: what is left of the wins of either gate when each has its own learning rate."""
-    if incomplete(gap):
+def _own_rate_wins(own: pd.DataFrame) -> str:
+    exp, linear = score(own)
+    return (
+        "When each gate has its own rate, the linear gate is significantly better in"
+        f" {share_phrase(linear, len(own), 'comparison')}, the exponential gate in {exp or 'none'}"
+    )
+
+
+def chosen_rates(tuning: pd.DataFrame) -> str:
+    """In how many settings the published rate is the best of the grid, for either gate."""
+    rates = tuning[tuning["chosen"]]
+    best = rates["lr"] == PUBLISHED_RATE
+    linear, exp = best[rates["gate"] == "linear"], best[rates["gate"] == "exp"]
+    higher = (rates["lr"][rates["gate"] == "exp"] > PUBLISHED_RATE).sum()
+    return (
+        f"The published rate is the linear gate's best in {linear.sum()} of {len(linear)} settings"
+        f" and the exponential gate's in {exp.sum()}, which wants a higher one in {higher}."
+    )
+
+
+def own_rate_headline(gap: pd.DataFrame, free: pd.DataFrame) -> str:
+    """What is left of the wins of either gate when each has its own learning rate.
+
+    `free` are the gaps without velocity penalty.
+    """
+    if incomplete(gap) or incomplete(free):
         return OPEN
     published, own = published_and_own(gap)
-    exp, linear = score(own)
     before, after = _cell(published, 60), _cell(own, 60)
-    subject = "the ratio of errors (linear/exp) at $k = 60$"
-    start = f"{subject} moves from {before['ratio']:.2f}"
-    if significant_sides(published)[before.name] == -1:
-        start = (
-            f"the published win of the linear gate at $k = 60$ (linear/exp {before['ratio']:.2f})"
-        )
-        start = f"{start} becomes"
-    else:
-        start = f"{start} to"
+    moves = f"{before['ratio']:.2f} becomes {after['ratio']:.2f}, {p_phrase(after['p_holm'])}"
+    _, own_free = published_and_own(free)
+    exp, linear = score(own_free)
     return (
-        "With its own learning rate for each gate, the linear gate is significantly better in"
-        f" {share_phrase(linear, len(own), 'comparison')} on the pendulum, the exponential gate in"
-        f" {exp}; {start} {after['ratio']:.2f} ({p_phrase(after['p_holm'])})."
+        f"{_own_rate_wins(own)}; at $k = 60$ the published linear/exp of {moves}. Without velocity"
+        f" penalty, at the two published $k$ under both losses, the linear gate is significantly"
+        f" better in {share_phrase(linear, len(own_free), 'comparison')}, the exponential gate in"
+        f" {exp or 'none'}."
     )
 
 
@@ -141,15 +126,6 @@ def interval_note(gap: pd.DataFrame, runs: pd.DataFrame, k: float = 60) -> str:
     )
 
 
-def _extreme(table: pd.DataFrame, side: int, name: str) -> str:
-    """The largest effect on one side (1 or −1), among the significant ones if there are any."""
-    logs = side * np.log(table["ratio"])
-    significant = logs[significant_sides(table) == side]
-    start = {0: "at most ", 1: ""}.get(len(significant), "up to ")
-    row = table.loc[(significant if len(significant) else logs).idxmax()]
-    return f"({name} {start}{effect_phrase(row)})"
-
-
 def constraint_answer(
     verdict: str, start_verdict: str, factor: pd.DataFrame, start: pd.DataFrame
 ) -> str:
@@ -159,17 +135,20 @@ def constraint_answer(
     lead = f"{FACTOR[verdict]}, {START[start_verdict][verdict != 'not needed']}."
     _, worse = score(factor)
     better, _ = score(start)
+    least = factor.loc[factor["ratio"].idxmin()]
+    most = start.loc[start["ratio"].idxmax()]
     return (
         f"{lead} The shifted ansatz, exact without a gate, is significantly worse than a published"
-        f" gate in {share_phrase(worse, len(factor), 'comparison')}"
-        f" {_extreme(factor, -1, 'gate/shifted')} and better than a soft start in"
-        f" {share_phrase(better, len(start), 'comparison')} {_extreme(start, 1, 'soft/shifted')}."
+        f" gate in {share_phrase(worse, len(factor), 'comparison')} (smallest gate/shifted"
+        f" {effect_phrase(least)}, $k = {least['k']:g}$) and better than a soft start in"
+        f" {share_phrase(better, len(start), 'comparison')} (largest soft/shifted"
+        f" {effect_phrase(most)})."
     )
 
 
-def recipe_answer(table: pd.DataFrame, recipe: Recipe) -> str:
-    """What should I use? The recipe, and how it compares with the two published settings."""
-    if incomplete(table):
+def recipe_answer(table: pd.DataFrame, tuned: pd.DataFrame, recipe: Recipe) -> str:
+    """What should I use? The recipe against the published settings and the tuned gates."""
+    if incomplete(table) or incomplete(tuned):
         return OPEN
     better, worse = score(table)
     lead = "For this pendulum, use"
@@ -178,10 +157,15 @@ def recipe_answer(table: pd.DataFrame, recipe: Recipe) -> str:
     low, high = table.loc[table["ratio"].idxmin()], table.loc[table["ratio"].idxmax()]
     ends = f"{interval_phrase(low)} ({p_phrase(low['p_holm'])}) to"
     ends = f"{ends} {interval_phrase(high)} ({p_phrase(high['p_holm'])})"
+    exp = tuned[tuned["second"] == "exp"]
+    ahead, behind = score(exp)
     return (
         f"{lead} {recipe_words(recipe)}. Chosen on other seeds, it is significantly"
         f" better than the published settings in {share_phrase(better, len(table), 'comparison')}"
-        f" and worse in {worse or 'none'}; published/recipe ranges from {ends}."
+        f" and worse in {worse or 'none'}; published/recipe ranges from {ends}. The gate"
+        f" $1-e^{{-t}}$ with its rate tuned for every $k$ has {exp['ratio'].min():.2f} to"
+        f" {exp['ratio'].max():.2f} times the error of the recipe (significantly worse in"
+        f" {ahead or 'none'} of {len(exp)}, better in {behind or 'none'})."
     )
 
 
@@ -189,15 +173,19 @@ def rate_headlines(
     tables: Mapping[str, pd.DataFrame],
     verdicts: Mapping[str, str],
     runs: pd.DataFrame,
+    tuning: pd.DataFrame,
     recipe: Recipe,
 ) -> dict[str, str]:
-    """All short answers, by the key under which they are quoted; `runs` are at own rates."""
+    """All short answers, by the key under which they are quoted.
+
+    `runs` are at own rates; `tuning` is `rate_contrasts.tuning_table`.
+    """
     parts = tables["factor"], tables["start"]
     of_constraint = verdicts["gate_or_constraint"], verdicts["exact_start"]
     return {
-        "headline_own_rate": own_rate_headline(tables["gap"]),
-        "rate_answer": rate_answer(tables["gap"]),
+        "headline_own_rate": own_rate_headline(tables["gap"], tables["free"]),
+        "rate_answer": rate_answer(verdicts["rate_or_gate"], tables["gap"], tuning),
         "rate_interval_note": interval_note(tables["gap"], runs),
         "constraint_answer": constraint_answer(*of_constraint, *parts),
-        "recipe_answer": recipe_answer(tables["recipe"], recipe),
+        "recipe_answer": recipe_answer(tables["recipe"], tables["tuned"], recipe),
     }

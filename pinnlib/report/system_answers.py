@@ -174,15 +174,8 @@ def widest_sentence(table: pd.DataFrame) -> str:
 
 def system_numbers(verdicts: pd.DataFrame, table: pd.DataFrame) -> dict[str, object]:
     """What the paper quotes of the other systems."""
-    numbers: dict[str, object] = {
+    return {
         "systems_answer": systems_answer(verdicts, table),
         "system_cells": len(table),
         "system_solved": (table["solved"] == "yes").sum(),
-        "system_answer_widest": widest_sentence(table),
-        "system_answer_linear_wins": linear_wins_sentence(table),
     }
-    for rate in RATE_NAMES:
-        answers = verdicts.loc[verdicts["rate"] == rate, "answer"]
-        numbers[f"system_reversals_{rate}"] = (answers == "reverses").sum()
-        numbers[f"system_answer_{rate}"] = verdict_sentence(verdicts, rate)
-    return numbers
