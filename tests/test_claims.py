@@ -456,8 +456,9 @@ def test_the_report_may_quote_verdict_and_value_of_a_claim():
 
 def test_the_answer_names_what_does_not_hold_and_why():
     expected = (
-        "Of 5 checkable claims of the original, 2 are reproduced in full, among them"
-        " 1 of the 2 published tests. Reproduced in part: often. Left open: second; grows."
+        "Of 5 checkable claims of the original, 2 are reproduced in full: all 1 identities and"
+        " counts, 1 of the 2 published tests and none of the 2 other statements. Reproduced in"
+        " part: often. Left open: second; grows."
     )
     assert claims.claims_answer(LEDGER) == expected
     failed = LEDGER.assign(verdict=LEDGER["verdict"].replace("partly", "not reproduced"))
@@ -466,7 +467,7 @@ def test_the_answer_names_what_does_not_hold_and_why():
 
 def test_the_answer_of_a_full_reproduction_ends_there():
     answer = claims.claims_answer(LEDGER[:2])
-    assert answer.endswith("2 are reproduced in full, among them all 1 published tests.")
+    assert answer.endswith("2 are reproduced in full: all 1 identities and counts, all 1 published tests and all 0 other statements.")
 
 
 def test_ledger_on_file_is_the_ledger_of_the_code():

@@ -21,7 +21,7 @@ from pinnlib.runs.studies import STUDIES
 from pinnlib.runs.table import specs_of
 
 ANSWERS = {
-    "03_statistics": ["headline_published", "headline_text_loss"],
+    "03_statistics": ["headline_published", "headline_text_loss", "basin_answer"],
     "05_gradient_scaling": ["kernel_answer"],
     "06_gate_study": ["gate_answer"],
     "07_loss": ["balancing_answer"],

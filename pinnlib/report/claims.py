@@ -158,12 +158,15 @@ def verdict_counts(ledger: pd.DataFrame) -> dict[str, int | str]:
 def claims_answer(ledger: pd.DataFrame) -> str:
     """How many claims of the original hold, which do not, and why; mathematics between dollars."""
     claims = of_the_original(ledger)
-    tests = claims[claims["kind"] == "statistical"]
-    held = int((claims["verdict"] == "reproduced").sum())
-    kept = int((tests["verdict"] == "reproduced").sum())
+    reproduced = claims["verdict"] == "reproduced"
+    group = claims["kind"].map({"exact": "exact", "statistical": "tests"}).fillna("others")
+    held = reproduced.groupby(group).sum().reindex(["exact", "tests", "others"], fill_value=0)
+    total = group.value_counts()
+    shares = {name: questions.how_many(held[name], total.get(name, 0)) for name in held.index}
     sentences = [
-        f"Of {len(claims)} checkable claims of the original, {held} are reproduced in full,"
-        f" among them {questions.how_many(kept, len(tests))} published tests."
+        f"Of {len(claims)} checkable claims of the original, {reproduced.sum()} are reproduced in"
+        f" full: {shares['exact']} identities and counts, {shares['tests']} published tests and"
+        f" {shares['others']} other statements."
     ]
     failed = claims[claims["verdict"] == "not reproduced"]
     if len(failed):
