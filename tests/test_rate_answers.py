@@ -112,13 +112,13 @@ def test_share_of_the_gap(verdict):
     assert text.startswith(rate_answers.LEADS["rate_or_gate"][verdict])
     assert "of 4 significant gaps" in text
     assert "removes more than half in 2." in text
-    assert text.endswith("they are 2 of the 4 wins of the exponential gate.")
+    assert text.endswith("these are 2 of 4 wins of the exponential gate.")
 
 
 def test_a_removed_gap_names_its_winner_and_mixed_ones_name_none():
     cells = {"k": [20, 60]}
     one = rate_answers.share_text("gate", table(cells, 0.25), table(cells, [0.25, 1.0]))
-    assert one.endswith("Seen afterwards, they are 1 of the 2 wins of the linear gate.")
+    assert one.endswith("Seen afterwards, these are 1 of 2 wins of the linear gate.")
     both = rate_answers.share_text("rate", table(cells, [0.25, 4.0]), table(cells, 1.0))
     assert both.endswith("removes more than half in 2.")
     none = rate_answers.share_text("gate", table(cells), table(cells))

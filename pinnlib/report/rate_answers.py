@@ -142,7 +142,8 @@ def share_text(verdict: str, published: pd.DataFrame, own: pd.DataFrame) -> str:
     if len(winners) == 1:
         gate = "exponential" if winners == {1} else "linear"
         wins = (significant_sides(published) == winners.pop()).sum()
-        text += f" Seen afterwards, they are {len(removed)} of the {wins} wins of the {gate} gate."
+        which = share_phrase(len(removed), wins, "win")
+        text += f" Seen afterwards, these are {which} of the {gate} gate."
     return text
 
 
