@@ -1,13 +1,13 @@
-"""AUC, rank correlation and permutation test, against scipy and by hand."""
+"""The AUC, against scipy and by hand."""
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pytest import approx
-from scipy.stats import mannwhitneyu, spearmanr
+from scipy.stats import mannwhitneyu
 
-from pinnlib.analysis.association import auc, permutation_p, rank_correlation
+from pinnlib.analysis.association import auc
 
 POINTS = st.tuples(st.integers(0, 5), st.booleans())
 
@@ -51,35 +51,3 @@ def test_auc_within_groups_ignores_what_the_group_knows(x, expected):
 def test_auc_is_open_if_one_gate_wins_everywhere():
     always = np.ones(8, dtype=bool)
     assert np.isnan(auc(K, always, SEED, K)).all()
-
-
-X, Y = np.random.default_rng(0).standard_normal((2, 40))
-SEEDS = np.tile(np.arange(20), 2)
-GROUP = np.repeat([0, 100], 20)
-
-
-def test_rank_correlation_is_spearmans():
-    found, low, high = rank_correlation(X, Y, SEEDS, np.zeros(40))
-    assert found == approx(spearmanr(X, Y).statistic)
-    assert low < found < high
-
-
-def test_rank_correlation_within_groups_removes_their_level():
-    plain = rank_correlation(X, Y, SEEDS, GROUP)
-    shifted = rank_correlation(X + GROUP, Y + GROUP, SEEDS, GROUP)
-    assert shifted == approx(plain)
-
-
-def test_rank_correlation_of_a_function_is_one_and_of_a_constant_is_open():
-    assert rank_correlation(X, 2 * X, SEEDS, GROUP) == approx((1, 1, 1))
-    assert np.isnan(rank_correlation(GROUP, Y, SEEDS, GROUP)).all()
-
-
-def test_shuffling_within_groups_finds_what_is_there_and_nothing_else():
-    group = np.repeat([0.0, 1.0, 2.0], 15)
-    x, noise = np.random.default_rng(2).standard_normal((2, 45))
-    related = x + 0.5 * noise
-    by_group = group + 0.01 * noise
-    assert permutation_p(x, related, group) < 0.01
-    assert permutation_p(group, by_group, group) > 0.99
-    assert 0.01 < permutation_p(x, noise, group) <= 1

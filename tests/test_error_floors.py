@@ -29,7 +29,6 @@ def test_what_is_quoted_of_the_floors():
     )
     assert error_floors.floor_numbers(floors) == {
         "floor_over_reached": "10.0%",  # the median of 10, 10, 2.5 and 10%
-        "floor_over_reached_theta": "5.0%",
         "floor_largest": 0.3,
         "reached_smallest": 1,
         "floor_agrees": "1 of 2",  # the exponential gate has both lower floors and wins once

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pinnlib.registry import UserError
 from pinnlib.report import gate_choice, gate_contrasts
 from pinnlib.runs.studies import TEN_GATES
 from pinnlib.runs.table import specs_of
@@ -112,12 +113,20 @@ def test_every_question_is_in_the_table():
     assert set(compared) - set(counts.index) == {"loss"}  # both losses prefer the same gate here
 
 
-def test_runs_are_counted_once_and_the_new_ones_apart():
-    earlier = specs_of("table", seeds=1)[:1]
+def test_runs_are_counted_once():
     table = runs(PUBLISHED, seeds=3)
-    table.loc[0, "key"] = earlier[0].key
-    numbers = gate_contrasts.run_numbers({"gates": table, "budget": table}, earlier)
-    assert numbers == {"gate_runs": 12, "gate_runs_new": 11, "gate_seeds": 3}
+    numbers = gate_contrasts.run_numbers({"gates": table, "budget": table})
+    assert numbers == {"gate_runs": 12, "gate_seeds": 3}
+
+
+def test_studies_without_any_run_are_named():
+    specs = {study: specs_of(study, seeds=1, steps=70) for study in ("budget", "hard_velocity")}
+    records = {specs["budget"][0].key: {}}
+    with pytest.raises(UserError) as caught:
+        gate_contrasts.validate_studies(specs, records, 70)
+    for words in ("steps = 70: 1 of the 12 runs", "studies hard_velocity;", "train_missing = True"):
+        assert words in str(caught.value)
+    gate_contrasts.validate_studies({"budget": specs["budget"]}, records, 70)
 
 
 def test_the_expanded_study_is_cut_to_what_other_optimisers_have():

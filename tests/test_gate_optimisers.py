@@ -81,25 +81,13 @@ def test_ratios_have_the_converged_runs_and_those_that_went_on():
     assert lines[9] == r"L--M, 2 seeds, 8 rounds & adaptive & 0 of 8 & 3.00 & 3.00 \\"
 
 
-def test_numbers_of_the_gap_and_of_the_longer_runs():
-    numbers = gate_optimisers.newton_numbers(tables(), newton(), 2, 10)
+def test_numbers_of_the_gap():
+    numbers = gate_optimisers.newton_numbers(tables(), 2, 10)
     assert numbers["gap_adam"] == pytest.approx(2)
+    assert numbers["gap_newton"] == pytest.approx(2)
     assert numbers["gap_newton_asked"] == 4
-    assert numbers["newton_adaptive_converged"] == 0
-    assert numbers["newton_fixed_runs"] == 32
-    assert numbers["longer_growth_low"] == pytest.approx(1)  # the exponential gate stays
-    assert numbers["longer_growth_high"] == pytest.approx(1.5)  # the linear one: 2 to 3
-
-
-def test_numbers_of_sgd():
-    tuning = pd.concat([runs(lr=1e-5), runs(linear=0.5, lr=1e-6)], ignore_index=True)
-    studies = {"sgd_tuning": tuning, "sgd_exp": runs(lr=1e-5), "sgd_linear": runs(lr=1e-6)}
-    methods = {"Adam": runs(), "SGD": runs(linear=6.0)}
-    numbers = gate_optimisers.sgd_numbers(studies, methods)
-    assert numbers["sgd_rate_linear"] == 1e-6
-    assert numbers["sgd_own_rates"] == "0.50 at $k = 20$, 0.50 at $k = 60$"
-    assert numbers["sgd_residual_low"] == 1
-    assert numbers["sgd_residual_high"] == 3
+    assert numbers["newton_rounds"] == 2
+    assert numbers["newton_evaluations"] == 10
 
 
 def test_gaps_of_single_seeds_are_missing_where_a_run_is_not_ok():

@@ -36,8 +36,9 @@ def test_nothing_is_answered_from_runs_that_are_not_there(rule):
     assert gate_rules.conditioning(MISSING, MISSING) == "open"
 
 
-@pytest.mark.parametrize("rule", gate_rules.RULES.values(), ids=lambda rule: rule["number"])
-def test_mathematics_of_rules_is_between_dollars(rule):
+@pytest.mark.parametrize("name", gate_rules.RULES)
+def test_mathematics_of_rules_is_between_dollars(name):
+    rule = gate_rules.RULES[name]
     for text in (rule["question"], rule["rule"]):
         assert text.count("$") % 2 == 0
         words = re.sub(r"\$[^$]+\$", "", text)
@@ -47,7 +48,7 @@ def test_mathematics_of_rules_is_between_dollars(rule):
 @pytest.mark.parametrize("name", gate_rules.RULES)
 def test_every_rule_in_words_has_its_check(name):
     assert callable(getattr(gate_rules, name))
-    assert set(gate_rules.RULES[name]) >= {"number", "question", "rule"}
+    assert set(gate_rules.RULES[name]) >= {"question", "rule"}
 
 
 def factors(amplitude, shape, **options):
@@ -109,11 +110,38 @@ def test_changes_with_the_loss_needs_both_sides(ratios, p):
         ([2.0, 0.5, 0.5, 0.4], 0.01, "yes"),  # another winner at one k
         ([2.0, 3.0, 0.5, 0.4], [0.01, 0.01, 0.01, 0.3], "yes"),  # no longer significant
         ([2.0, 3.0, 0.5, 0.4], [0.3, 0.01, 0.01, 0.01], "no"),  # more significant than before
+        ([2.0, 3.0, 0.5, 0.4], [0.3, 0.3, 0.01, 0.01], "no"),  # as unsure as before
+        ([2.0, 3.0, 0.5, 0.4], 0.3, "undecided"),  # nothing to lose
+        ([2.0, 0.5, 0.5, 0.4], [0.3, 0.01, 0.3, 0.01], "undecided"),
     ],
 )
 def test_budget(ratios, p, answer):
     contrasts = table(ratios, p, k=[20, 20, 60, 60], steps=[5000, 25000, 5000, 25000])
     assert gate_rules.budget_decides(contrasts) == answer
+
+
+@pytest.mark.parametrize(
+    "seeds, tests, planned, answer",
+    [
+        (20, 40, 0, False),
+        (11, 40, 0, False),  # 40/1024 is below 0.05
+        (10, 40, 0, True),
+        (5, 1, 0, True),
+        (6, 1, 0, False),
+        (6, 1, 8, True),
+        (0, 1, 0, False),  # no run: that is another answer
+    ],
+)
+def test_too_few_seeds_for_any_significant_contrast(seeds, tests, planned, answer):
+    contrasts = table([2.0] * tests, n=seeds)
+    assert gate_rules.too_few_seeds(contrasts, planned) == answer
+
+
+def test_enough_seeds_are_those_that_can_reach_significance():
+    together = contrasts.contrast(range(1, 12), range(2, 13))
+    p = significance.holm([together["p_raw"]] + [1.0] * 39)
+    assert p.min() < significance.LEVEL
+    assert not gate_rules.too_few_seeds(pd.DataFrame({"n": [11] * 40}))
 
 
 SIX_SURE = [0.01] * 6 + [0.5] * 2

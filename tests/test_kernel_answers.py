@@ -12,6 +12,7 @@ NUMBERS = {
     "kernel_growth_linear": 3.9,
     "kernel_predicts": "unclear",
     "kernel_asked": 26,
+    "kernel_quantities": 13,
     "kernel_clear": 15,
     "kernel_clear_within_k": 2,
 }
@@ -19,12 +20,10 @@ NUMBERS = {
 
 def test_growth_is_quoted_at_the_start_and_k_20():
     index = pd.MultiIndex.from_product([("exp", "linear"), (20.0, 60.0), (0, 500)])
-    growth = pd.DataFrame({"all": range(8), "frequencies": range(10, 18)}, index)
+    growth = pd.DataFrame({"all": range(8)}, index)
     assert kernel_answers.growth_numbers(growth) == {
         "kernel_growth_exp": 0,
-        "kernel_growth_frequencies_exp": 10,
         "kernel_growth_linear": 4,
-        "kernel_growth_frequencies_linear": 14,
     }
 
 
@@ -46,13 +45,6 @@ def test_trunks_have_the_range_of_their_rank_and_late_over_early_at_the_start():
     found = kernel_answers.trunk_overview(cells())
     assert found.loc[("baseline", "exp")].tolist() == [20, 65, 4]  # the median of 2 and 6
     assert found.loc[("fixed", "linear")].tolist() == [21, 66, 5]
-    numbers = kernel_answers.trunk_numbers(cells())
-    assert numbers["effective_rank_baseline_min"] == 20
-    assert numbers["effective_rank_fixed_max"] == 66
-    assert numbers["late_baseline_linear"] == 5
-    assert "late_fixed_linear" not in numbers
-    without = kernel_answers.trunk_numbers(cells().drop("baseline", level="model"))
-    assert not any("baseline" in name for name in without)
 
 
 def test_decay_measured_and_predicted():
@@ -77,14 +69,13 @@ def test_decay_measured_and_predicted():
     numbers = kernel_answers.decay_numbers(overview, 5000)
     assert numbers["early_first_exp"] == "1 of 65"
     assert numbers["late_predicted_linear"] == "64 of 65"
-    assert numbers["late_rate_exp"] == "1.10 to 1.70"
 
 
 def test_the_jacobian_saturates_only_if_it_does():
-    text = kernel_answers.jacobian_clause(NUMBERS)
-    assert "grows with $t$ (by a factor 3.9" in text
-    assert text.endswith("it saturates (1.06)")
-    text = kernel_answers.jacobian_clause(NUMBERS | {"kernel_growth_exp": 2.0})
+    text = kernel_answers.jacobian_sentence(NUMBERS)
+    assert "grows by a factor 3.9 under the linear gate" in text
+    assert text.endswith("it saturates (1.06).")
+    text = kernel_answers.jacobian_sentence(NUMBERS | {"kernel_growth_exp": 2.0})
     assert "saturates" not in text
     assert "a factor 3.90 under the linear gate and 2.00" in text
 
@@ -92,18 +83,19 @@ def test_the_jacobian_saturates_only_if_it_does():
 @pytest.mark.parametrize(
     "changes, ending",
     [
-        ({}, "but only 2 within one, so whether the kernel explains the winner stays undecided"),
-        ({"kernel_predicts": "yes"}, "within one, so the kernel predicts the winner"),
-        ({"kernel_predicts": "no"}, "within one, so the kernel does not predict the winner"),
+        ({}, "but only 2 within one stiffness. Whether the kernel explains the winner stays"),
+        ({}, "Of 26 kernel predictors (13 quantities at 2 moments) 15 correlate"),
+        ({"kernel_predicts": "yes"}, "within one stiffness. The kernel predicts the winner."),
+        ({"kernel_predicts": "no"}, "The kernel does not predict the winner."),
         ({"kernel_predicts": "open"}, "is open, since runs are missing"),
         (
             {"kernel_clear": 0, "kernel_clear_within_k": 0},
-            "and 0 within one, so whether the kernel",
+            ", and 0 within one stiffness. Whether the kernel",
         ),
     ],
 )
 def test_what_the_kernel_predicts(changes, ending):
-    assert ending in kernel_answers.predictor_clause(NUMBERS | changes)
+    assert ending in kernel_answers.predictor_sentences(NUMBERS | changes)
 
 
 def floors(learned):
@@ -127,13 +119,13 @@ def floors(learned):
     ],
 )
 def test_representation_or_training(learned, words):
-    assert words in kernel_answers.floor_sentence(floors(learned))
+    assert words in kernel_answers.floor_sentences(floors(learned))
 
 
-def test_the_answer_has_two_sentences():
+def test_the_answer_has_five_sentences():
     text = kernel_answers.kernel_answer(NUMBERS, floors(0.02))
-    assert text.count(". ") == 1
-    assert "has 2.0% of the error that training reached (5.0% of that of the angle" in text
+    assert text.count(". ") == 4
+    assert text.endswith("2.0% of the error that training reached (5.0% for the angle).")
 
 
 def test_pairs_and_floors_in_words():

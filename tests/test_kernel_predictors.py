@@ -64,38 +64,9 @@ def test_what_is_quoted_of_the_verdict():
     assert numbers["kernel_predicts"] == "yes"
     assert numbers["kernel_asked"] == len(kernel_predictors.QUANTITIES)
     assert numbers["kernel_strong"] == 1
-    assert numbers["kernel_strong_in_time"] == 0
+    assert numbers["kernel_quantities"] == len(kernel_predictors.QUANTITIES)
     assert numbers["kernel_clear"] >= 1
     assert numbers["kernel_clear_within_k"] >= 1
-
-
-def test_notable_rows_are_the_strongest_over_all_and_within_k():
-    found = pd.DataFrame(
-        {
-            "quantity": ["share_raw", "effective_rank", "trace"],
-            "auc_all": [0.1, 0.8, np.nan],
-            "p_within_k": [np.nan, 0.01, 0.5],
-        }
-    )
-    rows = kernel_predictors.notable_rows(found)
-    assert rows["quantity"].to_dict() == {
-        "best": "share of the frequencies in the trace",
-        "within": "effective rank",
-    }
-    assert rows["p_corrected"]["within"] == pytest.approx(0.03)
-    certain = kernel_predictors.notable_rows(found.assign(p_within_k=0.9))
-    assert list(certain["p_corrected"]) == [1, 1]
-
-
-def test_numbers_of_the_notable_rows():
-    found = measured_with(1.0, 0.0)
-    numbers = kernel_predictors.notable_numbers(found)
-    rows = kernel_predictors.notable_rows(found)
-    assert numbers["kernel_best_auc_all"] == rows.loc["best", "auc_all"]
-    assert numbers["kernel_within_quantity"] == rows.loc["within", "quantity"]
-    assert numbers["kernel_within_rho"] == rows.loc["within", "rho_within_k"]
-    assert numbers["kernel_within_low"] == rows.loc["within", "rho_low_within_k"]
-    assert numbers["kernel_within_p"] == rows.loc["within", "p_corrected"]
 
 
 def test_pairs_are_counted_with_what_k_knows_and_the_winner_by_the_angle():

@@ -5,7 +5,7 @@ significance         Wilcoxon's test, Holm's correction, the seeds that decide
 estimates            means and effect sizes with their intervals
 paired               exponential against linear gate: tables of tests and of effect sizes
 contrasts            any two variants over common seeds, families of tests, regrets
-association          how well a number predicts the winner: AUC, rank correlation, permutation test
+association          how well a number predicts the winner: the AUC
 ntk                  the residual Jacobian and its kernel
 levenberg_marquardt  the objective of a run minimised by a second-order method
 resumable            a table that grows run by run

@@ -1,11 +1,10 @@
-"""How well a number predicts which of two variants wins: AUC, rank correlation, permutation test.
+"""How well a number predicts which of two variants wins: the AUC, with a bootstrap interval.
 
 Arrays have one entry per run. Only runs of the same group (such as equal k) are compared; the
 bootstrap resamples whole seeds.
 """
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from pinnlib.analysis.significance import LEVEL
@@ -79,52 +78,3 @@ def _drawn_sums(counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         counts,
         optimize=True,
     )
-
-
-def _centred_ranks(values: ArrayLike, group: ArrayLike) -> np.ndarray:
-    """Ranks within groups as fractions of the group size, minus the mean of the group."""
-    group = np.asarray(group)
-    values = pd.Series(np.asarray(values))
-    rank = values.groupby(group).rank(pct=True)
-    mean = rank.groupby(group).transform("mean")
-    return (rank - mean).to_numpy()
-
-
-def rank_correlation(
-    x: ArrayLike,
-    y: ArrayLike,
-    seed: ArrayLike,
-    group: ArrayLike,
-    level: float = LEVEL,
-) -> Interval:
-    """(Spearman's ρ, low, high) of ranks within groups; NaN if x or y is constant in each."""
-    a = _centred_ranks(x, group)
-    b = _centred_ranks(y, group)
-    for ranks in (a, b):
-        if np.isnan(ranks).any() or np.ptp(ranks) == 0:
-            return UNKNOWN
-    products = np.stack([a * b, a * a, b * b])
-    sums = products @ _membership(seed)  # (3, seeds)
-    ab, aa, bb = sums.sum(axis=1)
-    counts = _draw_counts(sums.shape[1])
-    ab_drawn, aa_drawn, bb_drawn = sums @ counts.T  # (3, samples)
-    estimates = ab_drawn / np.sqrt(aa_drawn * bb_drawn)
-    low, high = _ends(estimates, level)
-    return float(ab / np.sqrt(aa * bb)), low, high
-
-
-def permutation_p(x: ArrayLike, y: ArrayLike, group: ArrayLike) -> float:
-    """Two-sided p of `rank_correlation`, with y shuffled within its groups."""
-    a = _centred_ranks(x, group)
-    b = _centred_ranks(y, group)
-    number, _ = pd.factorize(np.asarray(group), sort=True)  # of the group, from 0
-    # Sorting by the number of the group plus a random part of 1 shuffles within groups.
-    in_order = np.argsort(number, kind="stable")
-    rng = np.random.default_rng(0)
-    keys = number + rng.random((RESAMPLES, len(a)))
-    shuffled = np.argsort(keys, axis=1)  # (samples, runs)
-    products = a[in_order] * b[shuffled]
-    sizes = np.abs(products.sum(axis=1))
-    observed = np.abs((a * b).sum())
-    as_large = (sizes >= observed - 1e-12).sum()
-    return float((1 + as_large) / (1 + RESAMPLES))

@@ -78,9 +78,8 @@ def floors(specs: Specs, records: Records) -> pd.DataFrame:
 
 
 def floor_numbers(floors: pd.DataFrame) -> dict[str, float | str]:
-    """The numbers that the paper quotes of a table of `floors`."""
+    """The numbers that paper and notebook quote of a table of `floors`."""
     share = floors["floor_learned"] / floors["reached"]
-    share_theta = floors["floor_learned_theta"] / floors["reached_theta"]
     both = floors[["floor_start", "floor_learned"]]
     by_gate = floors.set_index(["gate", "k", "seed"])[["reached", "floor_learned"]]
     exp, linear = by_gate.loc["exp"].align(by_gate.loc["linear"])
@@ -89,7 +88,6 @@ def floor_numbers(floors: pd.DataFrame) -> dict[str, float | str]:
     preferred = floors["residual_learned"] < floors["residual_reached"]
     return {
         "floor_over_reached": f"{100 * share.median():.1f}%",
-        "floor_over_reached_theta": f"{100 * share_theta.median():.1f}%",
         "floor_largest": both.max().max(),
         "reached_smallest": floors["reached"].min(),
         "floor_agrees": f"{agrees.sum()} of {len(agrees)}",

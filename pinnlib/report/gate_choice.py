@@ -1,4 +1,4 @@
-"""The choice of a gate (notebook 06): the regrets of ten gates, in words, numbers and LaTeX."""
+"""The choice of a gate (notebook 06): the regrets of ten gates, in words and LaTeX."""
 
 import pandas as pd
 
@@ -27,30 +27,11 @@ def choice_sentence(choice: pd.DataFrame) -> str:
     by_angle = choice["angle_worst"].idxmin()
     same = "The same gate" if by_angle == best else gate_formula(by_angle)
     return (
-        f"The best worst case of the ten gates has {gate_formula(best)}: its median error is at"
-        f" most {choice.loc[best, 'regret_worst']:.2f} times that of the best gate at the same"
-        f" $k$. {same} has the best worst case by the error of the angle"
+        f"Of the {len(choice)} gates {gate_formula(best)} has the best worst case: its median error"
+        f" is at most {choice.loc[best, 'regret_worst']:.2f} times that of the best gate at the"
+        f" same $k$. {same} has the best worst case by the error of the angle"
         f" ({choice.loc[by_angle, 'angle_worst']:.2f})."
     )
-
-
-def choice_numbers(choice: pd.DataFrame) -> dict[str, float | str]:
-    """The numbers that the paper quotes of `gate_choice`."""
-    best, second_best, *_, last = choice.index
-    worst = choice["regret_worst"]
-    share = choice["best_in"].map("{:.0%}".format)
-    return {
-        "gate_best": gate_formula(best),
-        "gate_second": gate_formula(second_best),
-        "gate_last": gate_formula(last),
-        "gate_best_regret": worst[best],
-        "gate_last_regret": worst[last],
-        "gate_best_angle_regret": choice.loc[best, "angle_worst"],
-        "gate_best_share": share[best],
-        "gate_second_share": share[second_best],
-        "gate_regret_exp": worst["exp"],
-        "gate_regret_linear": worst["linear"],
-    }
 
 
 def latex_choice(choice: pd.DataFrame) -> str:

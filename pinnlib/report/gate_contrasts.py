@@ -15,6 +15,8 @@ from pinnlib.analysis.contrasts import (
     preferred,
 )
 from pinnlib.analysis.samples import summary_table
+from pinnlib.registry import UserError
+from pinnlib.report.phrases import join_words
 from pinnlib.report.published import PAPER_GATES
 from pinnlib.report.standing_still import ANGLE
 from pinnlib.runs.record import Records
@@ -42,18 +44,30 @@ def runs_by_study(
     return runs | {"expanded": expanded[shared]}
 
 
+def validate_studies(specs: Mapping[str, Sequence[RunSpec]], records: Records, steps: int) -> None:
+    """Stop where a study has no run on record: the notebook has nothing to compare then."""
+    absent = []
+    for study, part in specs.items():
+        if not any(spec.key in records for spec in part):
+            absent.append(study)
+    if absent:
+        needed = {spec.key for part in specs.values() for spec in part}
+        found = len(needed & set(records))
+        raise UserError(
+            f"steps = {steps}: {found:,} of the {len(needed):,} runs that are needed are on record,"
+            f" and none of the studies {join_words(absent)}; train_missing = True trains them"
+        )
+
+
 def distinct_runs(runs: Runs) -> pd.DataFrame:
     """The runs of all studies, each once."""
     return pd.concat(runs.values(), ignore_index=True).drop_duplicates("key")
 
 
-def run_numbers(runs: Runs, earlier: Sequence[RunSpec]) -> dict[str, int]:
-    """How many runs there are, how many of them are not among the `earlier` ones, and the seeds."""
-    keys = distinct_runs(runs)["key"]
-    new = ~keys.isin([spec.key for spec in earlier])
+def run_numbers(runs: Runs) -> dict[str, int]:
+    """How many runs there are, and how many seeds."""
     return {
-        "gate_runs": len(keys),
-        "gate_runs_new": new.sum(),
+        "gate_runs": len(distinct_runs(runs)),
         "gate_seeds": runs["gates"]["seed"].nunique(),
     }
 

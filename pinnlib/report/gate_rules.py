@@ -1,6 +1,7 @@
 """The rules of notebook 06: from tables of contrasts to answers, "open" where a run is missing.
 
-What each rule says in words is in gate_rules.toml, under the name of its function.
+What each rule says in words is in gate_rules.toml, under the name of its function. Whether the
+seeds are enough to answer at all is asked before, by `too_few_seeds`.
 """
 
 import tomllib
@@ -17,11 +18,23 @@ WORDING = Path(__file__).with_suffix(".toml")
 RULES = tomllib.loads(WORDING.read_text(encoding="utf-8"))
 LARGE = 1.5  # the factor by which effects or errors must differ
 MOST_OF_EIGHT = 6  # contrasts
+TOO_FEW = "open: too few seeds"  # the answer to a question of which no contrast can be significant
 
 
 def incomplete(table: pd.DataFrame) -> bool:
     """True if a contrast lacks a run."""
     return table["ratio"].isna().any()
+
+
+def too_few_seeds(table: pd.DataFrame, planned: int = 0) -> bool:
+    """True if no contrast can be significant, though all n seeds are on one side.
+
+    Wilcoxon's p is then 2^(1 − n), and Holm's correction multiplies it by the number of tests,
+    which is at least `planned`. False without any run.
+    """
+    seeds = table["n"].max()
+    smallest = max(len(table), planned) * 2.0 ** (1 - seeds)
+    return bool(seeds > 0 and smallest >= LEVEL)
 
 
 def _log_sizes(table: pd.DataFrame) -> pd.Series:
@@ -41,9 +54,10 @@ def score(table: pd.DataFrame) -> tuple[int, int]:
 
 
 def factor_sizes(table: pd.DataFrame) -> pd.DataFrame:
-    """Per `factor`: median `size` of the effects on a log scale, and how many are `clear`."""
-    effects = table.assign(size=_log_sizes(table), clear=significant_sides(table) != 0)
-    return effects.groupby("factor").agg({"size": "median", "clear": "sum"})
+    """Per `factor`: median `size` of the effects on a log scale, how many are `clear`, and how
+    many there are (`of`)."""
+    effects = table.assign(size=_log_sizes(table), clear=significant_sides(table) != 0, of=1)
+    return effects.groupby("factor").agg({"size": "median", "clear": "sum", "of": "sum"})
 
 
 def amplitude_or_shape(table: pd.DataFrame) -> str:
@@ -75,14 +89,18 @@ def changes(table: pd.DataFrame, ks: Collection[float]) -> str:
 
 
 def budget_decides(table: pd.DataFrame) -> str:
-    """Answer: "yes" or "no"."""
+    """Answer: "yes", "no" or "undecided"."""
     if incomplete(table):
         return "open"
     winners = table.assign(winner=np.sign(np.log(table["ratio"])))
     winners = winners.sort_values("steps").groupby("k")
+    before = winners["p_holm"].first() < LEVEL
+    after = winners["p_holm"].last() < LEVEL
+    if not before.any():
+        return "undecided"
     another = winners["winner"].nunique() > 1
-    unsure = winners["p_holm"].last() >= LEVEL
-    return "yes" if (another | unsure).any() else "no"
+    no_longer = before & ~after
+    return "yes" if (another | no_longer).any() else "no"
 
 
 def helps(table: pd.DataFrame) -> str:

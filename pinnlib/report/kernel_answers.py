@@ -5,24 +5,20 @@ from typing import Any
 
 import pandas as pd
 
+from pinnlib.report.phrases import count_noun
 from pinnlib.report.published import PAPER_GATES
 
 SATURATED = 1.25  # growth in time up to which a norm is called saturated
-PREDICTS = {  # answer of the rule → the end of a sentence
-    "yes": "so the kernel predicts the winner",
-    "no": "so the kernel does not predict the winner",
-    "unclear": "so whether the kernel explains the winner stays undecided",
+PREDICTS = {  # answer of the rule → a sentence without its stop
+    "yes": "The kernel predicts the winner",
+    "no": "The kernel does not predict the winner",
+    "unclear": "Whether the kernel explains the winner stays undecided",
 }
 
 
 def growth_numbers(growth: pd.DataFrame) -> dict[str, float]:
     """Growth of the Jacobian in time at the start and k = 20, from `jacobian_profiles.growth`."""
-    numbers = {}
-    for gate in PAPER_GATES:
-        row = growth.loc[(gate, 20, 0)]
-        numbers[f"kernel_growth_{gate}"] = row["all"]
-        numbers[f"kernel_growth_frequencies_{gate}"] = row["frequencies"]
-    return numbers
+    return {f"kernel_growth_{gate}": growth.loc[(gate, 20, 0), "all"] for gate in PAPER_GATES}
 
 
 def cell_medians(measured: pd.DataFrame) -> pd.DataFrame:
@@ -46,19 +42,6 @@ def trunk_overview(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def trunk_numbers(cells: pd.DataFrame) -> dict[str, float]:
-    """The numbers that the paper quotes of `trunk_overview`."""
-    numbers = {}
-    for model, rank in cells["effective_rank"].groupby("model"):
-        numbers[f"effective_rank_{model}_min"] = rank.min()
-        numbers[f"effective_rank_{model}_max"] = rank.max()
-    late = trunk_overview(cells)["late over early, at the start"]
-    for gate in PAPER_GATES:
-        if ("baseline", gate) in late:
-            numbers[f"late_baseline_{gate}"] = late["baseline", gate]
-    return numbers
-
-
 def decay_overview(early_first: pd.DataFrame, late_first: pd.DataFrame) -> pd.DataFrame:
     """Per gate: in how many runs the early half of the horizon is ahead after some updates, in how
     many the kernel at the start predicts the late half ahead, and by which ratio of rates."""
@@ -78,41 +61,43 @@ def decay_overview(early_first: pd.DataFrame, late_first: pd.DataFrame) -> pd.Da
 
 
 def decay_numbers(overview: pd.DataFrame, update: int) -> dict[str, str]:
-    """The numbers that the paper quotes of `decay_overview`; measured after `update` updates."""
+    """The counts of `decay_overview` on which the paper's text rests, after `update` updates."""
     numbers = {}
     for gate in PAPER_GATES:
         column = overview[gate]
         numbers[f"early_first_{gate}"] = column[f"early half ahead, {update:,} updates"]
         numbers[f"late_predicted_{gate}"] = column["late half predicted ahead"]
-        numbers[f"late_rate_{gate}"] = column["rate of the late half over that of the early"]
     return numbers
 
 
-def jacobian_clause(numbers: Mapping[str, Any]) -> str:
+def jacobian_sentence(numbers: Mapping[str, Any]) -> str:
     """How the norm of the residual Jacobian changes along the horizon, under either gate."""
     linear, exp = numbers["kernel_growth_linear"], numbers["kernel_growth_exp"]
     if exp <= SATURATED < linear:
         return (
-            f"Under the linear gate the residual Jacobian grows with $t$ (by a factor {linear:.1f}"
-            " from the second to the last fifth of the horizon), under the exponential gate it"
-            f" saturates ({exp:.2f})"
+            "From the second to the last fifth of the horizon the residual Jacobian grows by a"
+            f" factor {linear:.1f} under the linear gate; under the exponential gate it saturates"
+            f" ({exp:.2f})."
         )
     return (
         "From the second to the last fifth of the horizon the residual Jacobian changes by a"
-        f" factor {linear:.2f} under the linear gate and {exp:.2f} under the exponential one"
+        f" factor {linear:.2f} under the linear gate and {exp:.2f} under the exponential one."
     )
 
 
-def predictor_clause(numbers: Mapping[str, Any]) -> str:
+def predictor_sentences(numbers: Mapping[str, Any]) -> str:
     """How many kernel quantities correlate with the winner, and what the rule says."""
     answer = numbers["kernel_predicts"]
     if answer == "open":
-        return "whether the kernel predicts the winner is open, since runs are missing"
+        return "Whether the kernel predicts the winner is open, since runs are missing."
     clear, within = numbers["kernel_clear"], numbers["kernel_clear_within_k"]
     link = "but only" if within < clear else "and"
+    quantities = numbers["kernel_quantities"]
+    moments = count_noun(numbers["kernel_asked"] // quantities, "moment")
     return (
-        f"of {numbers['kernel_asked']} quantities and moments of the kernel {clear} correlate with"
-        f" the winning gate across stiffnesses {link} {within} within one, {PREDICTS[answer]}"
+        f"Of {numbers['kernel_asked']} kernel predictors ({quantities} quantities at {moments})"
+        f" {clear} correlate with the winning gate across stiffnesses, {link} {within} within one"
+        f" stiffness. {PREDICTS[answer]}."
     )
 
 
@@ -136,7 +121,7 @@ def floor_details(numbers: Mapping[str, Any]) -> str:
     )
 
 
-def floor_sentence(floors: pd.DataFrame) -> str:
+def floor_sentences(floors: pd.DataFrame) -> str:
     """How much of the error is left with the best head for the learned frequencies."""
     share = (floors["floor_learned"] / floors["reached"]).median()
     share_theta = (floors["floor_learned_theta"] / floors["reached_theta"]).median()
@@ -144,13 +129,14 @@ def floor_sentence(floors: pd.DataFrame) -> str:
     if share >= 1:
         return "With neither gate could the ansatz represent the motion better than training does."
     return (
-        f"With either gate the ansatz could represent the motion {much} than training finds it: the"
-        f" best head for the learned frequencies has {share:.1%} of the error that training"
-        f" reached ({share_theta:.1%} of that of the angle; medians)."
+        f"With either gate the ansatz could represent the motion {much} than training finds it."
+        " The best head (least-squares output weights) for the learned frequencies has, in the"
+        f" median, {share:.1%} of the error that training reached ({share_theta:.1%} for the"
+        " angle)."
     )
 
 
 def kernel_answer(numbers: Mapping[str, Any], floors: pd.DataFrame) -> str:
-    """The answer of notebook 05 in two sentences, from its numbers and `error_floors.floors`."""
-    first = f"{jacobian_clause(numbers)}; {predictor_clause(numbers)}."
-    return f"{first} {floor_sentence(floors)}"
+    """The answer of notebook 05, from its numbers and `error_floors.floors`."""
+    sentences = [jacobian_sentence(numbers), predictor_sentences(numbers), floor_sentences(floors)]
+    return " ".join(sentences)
