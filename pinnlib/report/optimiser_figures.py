@@ -20,12 +20,12 @@ from pinnlib.style.figures import (
     GATE_COLOURS,
     NOTE,
     STIFFNESS,
+    STILL,
     add_legend,
     add_note,
     draw_seeds,
     panels,
     plain_ticks,
-    wrap_notes,
 )
 from pinnlib.style.labels import METRIC_LABELS
 
@@ -63,7 +63,7 @@ def plot_refinement(methods: Methods, still: pd.DataFrame) -> Figure:
                     draw_seeds(axis, place, errors, median_interval(errors), colour, marker)
                 look = {"color": colour, "label": f"{method}, {gate}"}
                 axis.plot([], [], marker, **LARGE, **look)
-        axis.hlines(still[metric], places - 0.4, places + 0.4, color="0.4", linestyle=":")
+        axis.hlines(still[metric], places - 0.4, places + 0.4, **STILL)
         axis.text(-0.45, still[metric].iloc[0] * 1.06, "standing still", va="bottom", **NOTE)
         axis.set(yscale="log", ylabel=label, xlabel=STIFFNESS)
         axis.set_xticks(places, [f"{k:g}" for k in ks])
@@ -127,7 +127,7 @@ def plot_costs(points: pd.DataFrame, still: pd.DataFrame, ks: Sequence[float]) -
             _plot_methods(axis, part, medians[medians["k"] == k], metric)
             _plot_solver(axis, part[part["method"] == SOLVER], metric)
             level = at_rest.loc[k, metric]
-            axis.axhline(level, color="0.4", linestyle=":", linewidth=0.9)
+            axis.axhline(level, **STILL)
             place = (0.02, level * 1.15)
             axis.text(*place, "standing still", transform=axis.get_yaxis_transform(), **NOTE)
             axis.set(xscale="log", yscale="log")
@@ -144,7 +144,7 @@ def plot_costs(points: pd.DataFrame, still: pd.DataFrame, ks: Sequence[float]) -
         "Small: seeds; large: median. Seconds of Adam: a run's share of its batch; of"
         " Levenberg–Marquardt: evaluations × time of one."
     )
-    add_note(figure, "\n".join(wrap_notes([note])))
+    add_note(figure, note)
     return figure
 
 
