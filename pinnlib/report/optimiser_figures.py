@@ -17,6 +17,7 @@ from pinnlib.report.optimiser_answers import (
     median_costs,
 )
 from pinnlib.style.figures import (
+    FULL,
     GATE_COLOURS,
     NOTE,
     STIFFNESS,
@@ -34,13 +35,13 @@ METHOD_SHIFTS = {ADAM: -0.22, REFINED: 0.0, NEWTON: 0.22}
 GATE_SHIFTS = {"exp": -0.045, "linear": 0.045}
 PANELS = {
     "rel_l2_u": METRIC_LABELS["rel_l2_u"],
-    "rel_l2_theta": "relative $L^2$ error of the angle",
+    "rel_l2_theta": "relative $L^2$ error\nof the angle",
 }
 # Method → where its name stands: offset from the median [points], alignment
 LABELS = {
     ADAM: ((-8, 0), "right", "center"),
     REFINED: ((9, 0), "left", "center"),
-    NEWTON: ((-12, -9), "left", "top"),
+    NEWTON: ((-2, -9), "left", "top"),
 }
 SMALL = {"markersize": 2, "alpha": 0.5}
 LARGE = {"markersize": 5, "markeredgecolor": "black", "markeredgewidth": 0.5}
@@ -117,7 +118,7 @@ def plot_costs(points: pd.DataFrame, still: pd.DataFrame, ks: Sequence[float]) -
 
     `points` is that of `cost_points`.
     """
-    figure, axes = panels(2, len(ks), height=4.6, sharex=True, sharey=True)
+    figure, axes = panels(2, len(ks), 0.85 * FULL, 3.3, sharex=True, sharey=True)
     timed = points[points["seconds"].notna()]
     medians = median_costs(points)
     at_rest = still.set_index("k")

@@ -204,7 +204,7 @@ def plot_forms(runs: pd.DataFrame, variants: Sequence[str], still: pd.DataFrame)
     """
     ks = sorted(set(runs["k"]))
     losses = sorted(set(runs["loss"]))
-    figure = plt.figure(figsize=(FULL, 4.6), layout="constrained")
+    figure = plt.figure(figsize=(FULL, 4.4), layout="constrained")
     blocks = figure.subfigures(len(FORM_ERRORS), 1)
     for block, (metric, label) in zip(blocks, FORM_ERRORS.items(), strict=True):
         axes = block.subplots(len(losses), len(ks), sharex=True, sharey=True, squeeze=False)
