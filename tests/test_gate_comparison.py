@@ -104,11 +104,19 @@ def test_the_heatmap_has_the_ratio_of_every_k(heatmap):
     assert texts(heatmap[1]) == ["3.0*", "1.0", "0.33*", "…"]
 
 
-def test_the_heatmap_is_blank_where_no_runs_are_asked_for(heatmap):
+def test_text_on_a_dark_cell_is_white():
+    logs = {"median_log_ratio": np.log(8), "p_holm": 0.001}
+    tests = pd.DataFrame([SETTING | logs | {"metric": metric} for metric in SUMMARISED])
+    axis = gate_comparison.plot_every_k(tests).axes[0]
+    assert [text.get_color() for text in axis.texts] == ["white"]
+
+
+def test_the_heatmap_is_hatched_where_no_runs_are_asked_for(heatmap):
     values = heatmap[0].collections[0].get_array().reshape(8, 4)
     first = values[0].filled(np.nan)  # adaptive, balanced, λ = 50
     assert first[:3] == approx([np.log(3), 0, -np.log(3)], abs=0.3)
     assert np.ma.getmaskarray(values)[1:].all()
+    assert heatmap[0].patch.get_hatch()
 
 
 @pytest.mark.parametrize("ratio, text", [(0.623, "0.62"), (1.04, "1.0"), (9.96, "10"), (25, "25")])

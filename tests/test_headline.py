@@ -42,7 +42,7 @@ def words(axis):
 def test_significant_points_are_filled_and_others_hollow():
     table = points("published", "balanced", [2.0, 0.5], p_holm=[0.01, 0.06])
     left = axes_of(table)[0, 0]
-    assert drawn(left) == [("#ffffff", 0.5), (to_hex("0.1"), 2.0)]
+    assert drawn(left) == [(to_hex("0.1"), 2.0), ("#ffffff", 0.5)]
 
 
 def test_each_rate_has_its_panel_and_each_error_its_row():
@@ -60,6 +60,37 @@ def test_the_series_are_named_at_their_ends_and_do_not_overlap():
     code = labels["loss of the released code (balanced)"]
     text = labels["loss of the text (mean square)"]
     assert text - code == approx(headline.LABEL_HEIGHT)
+
+
+def places(axis):
+    """The places of all points, of the balanced loss first."""
+    return [line.get_xdata()[0] for line in axis.lines if line.get_marker() in ("o", "D")]
+
+
+def test_points_stand_on_their_k_unless_their_intervals_come_close():
+    wide = points("published", "balanced", [2.0, 0.5])
+    wide.loc[wide["k"] == 60, "high"] = 0.6
+    other = points("published", "mse", [2.0, 2.0])
+    other.loc[other["k"] == 60, "low"] = 1.5
+    left = axes_of(pd.concat([wide, other]))[0, 0]
+    assert places(left) == approx([18.9, 60, 21.1, 60])
+    alone = axes_of(wide)[0, 0]
+    assert places(alone) == [20, 60]
+
+
+def test_lines_join_neighbours_of_the_grid_only():
+    left = points("published", "balanced", [2.0, 3.0, 4.0])
+    right = points("own", "balanced", [2.0, 3.0, 4.0]).query("k != 60")
+    axis = axes_of(pd.concat([left, right]))[0, 1]
+    line = axis.lines[0]
+    assert line.get_ydata() == approx([2.0, np.nan, 4.0], nan_ok=True)
+
+
+def test_the_note_names_the_points_with_other_numbers_of_seeds():
+    table = points("published", "balanced", [2.0, 3.0, 4.0], n=[10, 20, 10])
+    table = pd.concat([table, points("own", "mse", [2.0, 3.0])])
+    note = headline.plot_headline(table).get_supxlabel()
+    assert "20 seeds per point; 10 at k = 20 and 100 (left, balanced)." in note
 
 
 def test_the_half_planes_are_named():

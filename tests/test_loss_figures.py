@@ -172,7 +172,7 @@ def test_errors_are_those_of_one_penalty_with_standing_still_beside_them():
         assert all(line.get_ydata() == [0.2] for line in drawn)
         colours = [line.get_color() for line in drawn]
         assert set(colours) == set(GATE_COLOURS.values())
-        (level,) = [line for line in axis.lines if line.get_linestyle() == "--"]
+        (level,) = [line for line in axis.lines if line.get_linestyle() == ":"]
         assert set(level.get_ydata()) == {error}
     dots = [line for line in figure.axes[0].lines if line.get_marker() == "."]
     counts = [len(line.get_xdata()) for line in dots]

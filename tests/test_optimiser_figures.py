@@ -52,7 +52,7 @@ def test_refinement_without_newton_runs():
 def test_costs_name_every_method_and_the_tolerances():
     points = cost_points(METHODS, BENCHMARK)
     figure = optimiser_figures.plot_costs(points, STILL, (20, 60))
-    assert figure.axes[2].get_ylabel() == "relative $L^2$ error of the angle"
+    assert figure.axes[2].get_ylabel() == "relative $L^2$ error\nof the angle"
     first, second, *_ = figure.axes
     named = [ADAM, REFINED, NEWTON]
     assert texts(first) == [*named, "standing still", "exp gate", "linear gate"]

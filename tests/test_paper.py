@@ -29,7 +29,7 @@ SETTINGS = (
     r"[_^]\{?\\?(?:min|mathrm\{\w+\})?-?\d?\}?",  # indices and exponents
     r"\\tfrac12|g'?\(0\)(?:=0)?|r\(0\)|1-e|\b2\\(?:dot|omega)|0\\le",  # parts of formulas
     r"\\mathrm\{1s\}|\(1\+e|\)\^2\+1|DOP853",  # more parts, and a method
-    r"0\.\d+\\linewidth|[\d.]+(?:pt|em|in)\b",  # lengths
+    r"0\.\d+\\(?:line|text)(?:width|height)|[\d.]+(?:pt|em|in)\b",  # lengths
 )
 
 

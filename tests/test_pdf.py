@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import subprocess
+import unicodedata
 
 import papermill
 import pytest
@@ -54,13 +56,45 @@ def test_a_failure_names_the_first_error(tmp_path, body, why):
         pdf.compile_pdf(tmp_path, tmp_path / "build")
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The paper and the log of LaTeX."""
+    return pdf.compile_pdf(place=tmp_path_factory.mktemp("pdf"))
+
+
 @needs_latex
 @pytest.mark.slow
-def test_two_builds_give_the_same_bytes_and_no_line_is_too_wide(tmp_path):
-    first, log = pdf.compile_pdf(place=tmp_path / "one")
+def test_two_builds_give_the_same_bytes(built, tmp_path):
+    first, _ = built
     second, _ = pdf.compile_pdf(place=tmp_path / "two")
     assert first.read_bytes() == second.read_bytes()
+
+
+@needs_latex
+@pytest.mark.slow
+def test_nothing_runs_off_the_page(built):
+    _, log = built
     assert pdf.overfull(log) == 0
+    assert "Overfull \\vbox" not in log
+    assert "Float too large" not in log
+
+
+def captions():
+    """The first words of every caption in main.tex."""
+    source = (PAPER / "main.tex").read_text(encoding="utf-8")
+    return [words.strip() for words in re.findall(r"\\caption\{((?:[A-Za-z-]+ ){2,4})", source)]
+
+
+@needs_latex
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is missing")
+def test_every_caption_is_on_a_page(built):
+    paper, _ = built
+    done = subprocess.run(["pdftotext", paper, "-"], capture_output=True, text=True, check=True)
+    letters = unicodedata.normalize("NFKC", done.stdout)  # without ligatures
+    text = " ".join(letters.split())
+    assert len(captions()) > 20
+    assert [words for words in captions() if words not in text] == []
 
 
 def change_record(folder, spec, added):

@@ -75,19 +75,29 @@ def test_tuning_has_a_curve_per_gate_and_a_ring_at_the_choice():
     table.loc[0, "rel_l2_u"] = np.inf
     figure = rate_figures.plot_tuning(table)
     assert len(figure.axes) == 8
-    assert figure.axes[3].get_title() == "balanced, $k=40$"
-    assert figure.axes[4].get_title() == "mse, $k=10$"
-    named = [axis for axis in figure.axes if axis.texts]
-    assert len(named) == 2  # one panel per loss
-    for axis in named:
-        names = {text.get_text() for text in axis.texts}
-        assert names == {"$1-e^{-t}$", "$1-e^{-2t}$", "$t$"}
+    assert figure.axes[3].get_title() == "$k=40$"
+    assert figure.axes[4].get_title() == "$k=10$"
+    assert [axis.get_ylabel() for axis in figure.axes[::2]] == ["balanced"] * 2 + ["mse"] * 2
+    names = ["published rate", "$1-e^{-t}$", "$1-e^{-2t}$", "$t$", "chosen rate"]
+    assert labels(figure) == names
+    published = figure.axes[1].lines[0]
+    assert published.get_xdata() == [1e-3, 1e-3]
     (squares,) = marks(figure.axes[1], "s")
     assert squares.get_ydata().tolist() == pytest.approx([0.02, 0.2])
     assert squares.get_color() == GATE_COLOURS["linear"]
     rings = dots(figure.axes[1], 7)
     places = [ring.get_xdata().tolist() for ring in rings]
     assert places == [[1e-3]] * 3
+
+
+def test_tuning_has_no_empty_panels():
+    ks = [*range(10, 110, 10), 130]
+    table = product(loss=["balanced", "mse"], k=ks, gate=GATES, lr=[1e-3, 1e-2])
+    figure = rate_figures.plot_tuning(table.assign(rel_l2_u=0.1, chosen=False))
+    titles = [f"$k={k}$" for k in ks]
+    assert [axis.get_title() for axis in figure.axes] == titles * 2
+    above_the_gap = figure.axes[5].xaxis.get_tick_params()
+    assert above_the_gap["labelbottom"]
 
 
 def test_gaps_have_a_row_per_error_and_box_the_published_k():
@@ -102,10 +112,10 @@ def test_gaps_have_a_row_per_error_and_box_the_published_k():
     assert labels(figure) == ["both gates at the published rate", "each gate at its own rate"]
     axis = figure.axes[0]
     assert [box.get_x() for box in axis.patches] == pytest.approx([0.62, 1.62])
-    every, significant = marks(axis, "D")
-    assert every.get_xdata().tolist() == pytest.approx([0.14, 1.14, 2.14])
-    assert every.get_markerfacecolor() == "white"
-    assert significant.get_xdata().tolist() == pytest.approx([0.14, 2.14])
+    diamonds = marks(axis, "D")
+    assert [line.get_xdata()[0] for line in diamonds] == pytest.approx([0.14, 1.14, 2.14])
+    faces = [line.get_markerfacecolor() for line in diamonds]
+    assert faces == ["black", "white", "black"]
     ticks = figure.axes[-1].get_xticklabels()
     assert [text.get_text() for text in ticks] == ["10", "20", "60"]
 
@@ -164,11 +174,13 @@ def test_forms_have_a_labelled_row_per_variant():
     names = [text.get_text() for text in axis.get_yticklabels()]
     assert names == ["$1-e^{-t}$", "$t$", "shifted", "soft"]
     assert len(figure.axes) == 8
-    assert figure.axes[2].get_xlabel() == "error of the angle"
+    assert [axis.get_ylabel() for axis in figure.axes[::2]] == ["balanced loss", "mse loss"] * 2
+    shared = [block.get_supxlabel() for block in figure.subfigs]
+    assert shared == list(rate_figures.FORM_ERRORS.values())
     first, *_, last = marks(axis, ".")
     assert first.get_xdata().tolist() == [0.02, 0.03, 0.04, 0.05]
     assert last.get_ydata().tolist() == [3] * 5
-    median = dots(axis, 4)[0]
+    median = dots(axis, 5.5)[0]
     assert median.get_xdata() == pytest.approx([0.035])
     still = axis.lines[-1]
     assert still.get_xdata() == [0.3, 0.3]

@@ -7,7 +7,12 @@ import pytest
 
 from pinnlib.style import latex
 from pinnlib.style.figures import (
+    BLUE,
+    COLUMN,
     GATE_COLOURS,
+    ORANGE,
+    add_note,
+    draw_ratio,
     filled,
     label_ends,
     log_axis,
@@ -17,6 +22,7 @@ from pinnlib.style.figures import (
     shift_tone,
     spread,
     styles,
+    text_colour,
 )
 
 # --- figures ---
@@ -55,6 +61,37 @@ def test_markers_are_filled_in_part():
     assert filled("red", "full") == {"markerfacecolor": "red"}
     assert filled("red", "none") == {"markerfacecolor": "white"}
     assert filled("red", "left")["fillstyle"] == "left"
+
+
+@pytest.mark.parametrize(
+    "background, text", [("white", "black"), ("black", "white"), (BLUE, "white"), (ORANGE, "black")]
+)
+def test_text_is_readable_on_its_background(background, text):
+    assert text_colour(background) == text
+
+
+def test_a_ratio_is_hollow_unless_it_is_significant():
+    row = pd.Series({"ratio": 2.0, "low": 1.0, "high": 4.0})
+    _, ((axis,),) = panels()
+    draw_ratio(axis, 3, row, "red", filled=True)
+    draw_ratio(axis, 3, row, "red", filled=False, marker="s", sideways=True)
+    upright, sideways = [bars.lines[0] for bars in axis.containers]
+    assert upright.get_xydata().tolist() == [[3, 2]]
+    assert sideways.get_xydata().tolist() == [[2, 3]]
+    assert upright.get_markerfacecolor() == "red"
+    assert sideways.get_markerfacecolor() == "white"
+    spans = [bars.lines[2][0].get_segments()[0].tolist() for bars in axis.containers]
+    assert spans == [[[3, 1], [3, 4]], [[1, 3], [4, 3]]]
+
+
+def test_notes_wrap_to_the_width_of_their_figure():
+    figure, _ = panels(width=COLUMN)
+    add_note(figure, "first line\n" + "word " * 20 + "$1-e^{-t}$")
+    first, *others = figure.get_supxlabel().splitlines()
+    assert first == "first line"
+    assert len(others) == 3
+    assert max(map(len, others)) <= 17 * COLUMN
+    assert others[-1].endswith("$1-e^{-t}$")
 
 
 def test_shades_go_from_dark_to_light():

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 
 from pinnlib.analysis.significance import LEVEL
@@ -26,6 +26,7 @@ from pinnlib.style.figures import (
     bar_lengths,
     panels,
     plain_ticks,
+    text_colour,
 )
 from pinnlib.style.labels import METRIC_NAMES
 
@@ -35,12 +36,12 @@ ROWS = ("max_ae_u", "rel_l2_u", ANGLE)  # of the forest plot, from top to bottom
 SETTINGS = {  # rows of the heatmap: (model, loss, λ) → label
     ("adaptive", "balanced", 50): "adaptive, balanced, $λ_{IC}$ = 50",
     ("adaptive", "balanced", 0): "adaptive, balanced, $λ_{IC}$ = 0",
-    ("adaptive", "mse", 50): "adaptive, mean square, $λ_{IC}$ = 50",
-    ("adaptive", "mse", 0): "adaptive, mean square, $λ_{IC}$ = 0",
+    ("adaptive", "mse", 50): "adaptive, mse, $λ_{IC}$ = 50",
+    ("adaptive", "mse", 0): "adaptive, mse, $λ_{IC}$ = 0",
     ("fixed", "balanced", 50): "fixed, balanced, $λ_{IC}$ = 50",
     ("fixed", "balanced", 0): "fixed, balanced, $λ_{IC}$ = 0",
-    ("baseline", "balanced", 50): "plain network, balanced, $λ_{IC}$ = 50",
-    ("baseline", "balanced", 0): "plain network, balanced, $λ_{IC}$ = 0",
+    ("baseline", "balanced", 50): "baseline, balanced, $λ_{IC}$ = 50",
+    ("baseline", "balanced", 0): "baseline, balanced, $λ_{IC}$ = 0",
 }
 HEATMAPS = {"rel_l2_u": "Error of the state (ReL2E)", ANGLE: "Error of the angle $θ$ alone"}
 DEEPEST = np.log(4)  # log-ratio of the deepest colour
@@ -127,7 +128,7 @@ def plot_every_k(tests: pd.DataFrame) -> Figure:
     """Median ratio linear/exp as heatmaps, a row per setting and a column per k.
 
     `tests` are `tests_of_both`; above ReL2E, below the angle. Bold with a star: significant; dots:
-    runs are missing; blank: no such runs were asked for.
+    runs are missing; hatched: no such runs were asked for.
     """
     ks = sorted(set(tests["k"]))
     figure, axes = panels(2, 1, height=4.3, sharex=True)
@@ -149,6 +150,9 @@ def _draw_heatmap(axis: Axes, tests: pd.DataFrame, ks: Sequence[float]) -> QuadM
     """One heatmap with the ratio in each cell; returns its colours."""
     values = np.full((len(SETTINGS), len(ks)), np.nan)
     rows = list(SETTINGS)
+    ends = [GATE_COLOURS["linear"], "white", GATE_COLOURS["exp"]]
+    colours = LinearSegmentedColormap.from_list("gates", ends)
+    depth = Normalize(-DEEPEST, DEEPEST)
     for test in tests.itertuples():
         row = rows.index((test.model, test.loss, test.lambda_ic))
         column = ks.index(test.k)
@@ -158,12 +162,11 @@ def _draw_heatmap(axis: Axes, tests: pd.DataFrame, ks: Sequence[float]) -> QuadM
             text = _short(np.exp(test.median_log_ratio))
         if test.p_holm < LEVEL:
             text, weight = f"{text}*", "bold"
-        axis.text(
-            column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, fontweight=weight
-        )
-    ends = [GATE_COLOURS["linear"], "white", GATE_COLOURS["exp"]]
-    colours = LinearSegmentedColormap.from_list("gates", ends)
-    mesh = axis.pcolormesh(values, cmap=colours, vmin=-DEEPEST, vmax=DEEPEST)
+        look = {"ha": "center", "va": "center", "fontsize": 7, "fontweight": weight}
+        look["color"] = text_colour(colours(depth(test.median_log_ratio)))
+        axis.text(column + 0.5, row + 0.5, text, **look)
+    axis.patch.set(facecolor="0.93", hatch="////", edgecolor="0.8")
+    mesh = axis.pcolormesh(values, cmap=colours, norm=depth)
     mesh.set(edgecolor="white", linewidth=1)
     axis.set_yticks(np.arange(len(rows)) + 0.5, SETTINGS.values())
     axis.set_xticks(np.arange(len(ks)) + 0.5, [f"{k:g}" for k in ks])

@@ -4,7 +4,7 @@ Its figure, and what became of the published tests in a sentence each. Mathemati
 stands between dollars.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,18 +20,22 @@ from pinnlib.style.figures import (
     ONE,
     PURPLE,
     STIFFNESS,
-    bar_lengths,
+    add_note,
+    draw_ratio,
     panels,
     plain_ticks,
 )
 
 RATES = {
     "published": "published learning rate, 1e-3",
-    "own": "each gate at its own learning rate",
+    "own": "each gate at its own rate",
 }
+SIDES = {"published": "left", "own": "right"}
+PRINTED = 5.6  # inches, as in the paper
+NEAR = 1.3  # intervals closer than this factor stand side by side
 LOSSES = {  # loss → colour, marker, shift along k, label
-    "balanced": ("0.1", "o", -0.9, "loss of the\nreleased code\n(balanced)"),
-    "mse": (PURPLE, "D", 0.9, "loss of\nthe text\n(mean square)"),
+    "balanced": ("0.1", "o", -1.1, "loss of the\nreleased code\n(balanced)"),
+    "mse": (PURPLE, "D", 1.1, "loss of\nthe text\n(mean square)"),
 }
 TEXT_COLOURS = {"exp": "#1f6f9f", "linear": "#a34700", "balanced": "0.1", "mse": "#9c4a8c"}
 ERRORS = {
@@ -69,13 +73,14 @@ def plot_headline(table: pd.DataFrame) -> Figure:
     points are significant; the published stiffnesses are boxed.
     """
     options = {"sharex": True, "sharey": "row", "height_ratios": (1.5, 1)}
-    figure, axes = panels(2, 2, width=6.5, height=4.3, **options)
+    figure, axes = panels(2, 2, width=PRINTED, height=3.6, **options)
     known = table.dropna(subset="ratio")
+    ks = sorted(set(known["k"]))
     for row, (metric, label) in zip(axes, ERRORS.items(), strict=True):
         for axis, rate in zip(row, RATES, strict=True):
             part = known[(known["metric"] == metric) & (known["rate"] == rate)]
             for loss in LOSSES:
-                _draw_series(axis, part[part["loss"] == loss], loss)
+                _draw_series(axis, part[part["loss"] == loss], loss, _crowded(part), ks)
         row[0].set(yscale="log", ylabel=label)
         low, high = _limits(known[known["metric"] == metric])
         row[0].set_ylim(low, high)
@@ -89,28 +94,31 @@ def plot_headline(table: pd.DataFrame) -> Figure:
     for axis in axes[1]:
         axis.set(xlim=(3, 137), xticks=range(20, 140, 20), xlabel=STIFFNESS)
     _label_ends(axes[0, 1], known.query("metric == 'rel_l2_u'"))
-    figure.supxlabel(_note(known), x=0.01, ha="left", fontsize=7)
+    add_note(figure, _note(known))
     return figure
 
 
-def _draw_series(axis: Axes, part: pd.DataFrame, loss: str) -> None:
-    """Ratios with their intervals, joined by a thin line; filled where significant."""
+def _draw_series(
+    axis: Axes, part: pd.DataFrame, loss: str, crowded: Sequence[float], ks: Sequence[float]
+) -> None:
+    """Ratios with their intervals, filled where significant; a thin line joins neighbours in `ks`.
+
+    At `crowded` k the points of both losses stand side by side, elsewhere on their k.
+    """
     colour, marker, shift, _ = LOSSES[loss]
-    part = part.sort_values("k")
-    places = part["k"] + shift
-    bars = bar_lengths(part["low"], part["ratio"], part["high"])
-    axis.plot(places, part["ratio"], color=colour, linewidth=0.7, alpha=0.45)
-    axis.errorbar(places, part["ratio"], bars, fmt="none", ecolor=colour, elinewidth=0.9)
-    sure = part["p_holm"] < LEVEL
-    for chosen, face in ((~sure, "white"), (sure, colour)):
-        axis.plot(
-            places[chosen],
-            part["ratio"][chosen],
-            marker,
-            color=colour,
-            markersize=4,
-            markerfacecolor=face,
-        )
+    part = part.set_index("k", drop=False)
+    places = part["k"] + np.where(part["k"].isin(crowded), shift, 0)
+    joined = pd.DataFrame({"place": places, "ratio": part["ratio"]}).reindex(ks)
+    axis.plot(joined["place"], joined["ratio"], color=colour, linewidth=0.7, alpha=0.45)
+    for place, row in zip(places, part.itertuples(), strict=True):
+        draw_ratio(axis, place, row, colour, row.p_holm < LEVEL, marker)
+
+
+def _crowded(part: pd.DataFrame) -> list[float]:
+    """The k at which the intervals of the losses overlap or nearly touch."""
+    ends = part.groupby("k").agg(low=("low", "max"), high=("high", "min"), losses=("low", "size"))
+    close = ends["low"] < NEAR * ends["high"]
+    return list(ends.index[close & (ends["losses"] > 1)])
 
 
 def _limits(part: pd.DataFrame) -> tuple[float, float]:
@@ -118,7 +126,7 @@ def _limits(part: pd.DataFrame) -> tuple[float, float]:
     ends = part[["low", "ratio", "high"]].to_numpy()
     smallest = np.nanmin(ends, initial=0.5)
     largest = np.nanmax(ends, initial=2)
-    return smallest / 1.3, largest * 1.3
+    return smallest / 1.5, largest * 1.3
 
 
 def _shade(axis: Axes, low: float, high: float) -> None:
@@ -187,10 +195,20 @@ def _apart(heights: Mapping[str, float]) -> dict[str, float]:
 
 def _note(known: pd.DataFrame) -> str:
     """What the marks mean, and how many seeds are behind a point."""
-    seeds = " or ".join(f"{n}" for n in sorted(set(known["n"]), reverse=True))
-    text = "Median over seeds with bootstrap 95% interval; filled: p < 0.05 after Holm; boxes: the"
-    text += " published k.\nAdaptive model, $λ_{IC}$ = 50"
-    return f"{text}, {seeds} seeds per point." if seeds else f"{text}. No runs on record."
+    text = (
+        "Median with bootstrap 95% interval; filled: p < 0.05 after Holm; boxes: the published k."
+    )
+    text += "\nAdaptive model, $λ_{IC}$ = 50"
+    counts = known["n"].value_counts()
+    if counts.empty:
+        return f"{text}. No runs on record."
+    usual = counts.index[0]
+    text += f", {usual} seeds per point"
+    others = known[known["n"] != usual]
+    for (n, rate, loss), part in others.groupby(["n", "rate", "loss"]):
+        ks = " and ".join(f"{k:g}" for k in sorted(set(part["k"])))
+        text += f"; {n} at k = {ks} ({SIDES[rate]}, {loss})"
+    return f"{text}."
 
 
 # What became of the published tests, in a sentence each

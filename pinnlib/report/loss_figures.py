@@ -17,14 +17,14 @@ from pinnlib.style.figures import (
     GATE_COLOURS,
     ONE,
     PURPLE,
+    STILL,
     add_legend,
     add_note,
-    bar_lengths,
+    draw_ratio,
     draw_seeds,
     log_axis,
     panels,
     plain_ticks,
-    wrap_notes,
 )
 
 # Error → label, colour, marker, shift of its points; the state is drawn last, on top
@@ -68,20 +68,6 @@ def name_sides(axis: Axes) -> None:
         axis.text(1.02, y, f"{gate} better", color=GATE_COLOURS[gate], va=place, **options)
 
 
-def _draw_row(axis: Axes, row: tuple, x: float, colour: str, marker: str) -> None:
-    """A median gap with its interval, filled if it is significant."""
-    axis.errorbar(
-        x,
-        row.ratio,
-        bar_lengths([row.low], row.ratio, [row.high]),
-        fmt=marker,
-        color=colour,
-        markerfacecolor=colour if row.p_holm < LEVEL else "white",
-        markersize=3.2,
-        elinewidth=0.8,
-    )
-
-
 def _gap_axis(axis: Axes) -> None:
     axis.axhline(1, **ONE)
     axis.set(yscale="log")
@@ -121,7 +107,7 @@ def plot_loss_gaps(gaps: pd.DataFrame, seeds: pd.DataFrame, compared: pd.DataFra
         " Shaded: the middle 90% of the weights that the balanced loss took in training, in the"
         " colour of the gate."
     )
-    add_note(figure, "\n".join(wrap_notes([note])))
+    add_note(figure, note)
     return figure
 
 
@@ -152,7 +138,7 @@ def _draw_gaps(axis: Axes, gaps: pd.DataFrame, places: dict[str, float]) -> None
         fixed = table[table["weight"].notna()]
         axis.plot(fixed["x"], fixed["ratio"], color=colour, linewidth=0.8)
         for row in table.itertuples():
-            _draw_row(axis, row, row.x, colour, marker)
+            draw_ratio(axis, row.x, row, colour, row.p_holm < LEVEL, marker)
         axis.plot([], [], marker, color=colour, label=label)
 
 
@@ -180,7 +166,7 @@ def plot_loss_errors(
                     interval = (at.low, at.median, at.high)
                     draw_seeds(axis, place, errors, interval, colour)
                 axis.plot([], [], "o", color=colour, label=f"{gate} gate")
-            axis.axhline(still.loc[k, metric], **ONE, label="standing still")
+            axis.axhline(still.loc[k, metric], **STILL, label="standing still")
             axis.set(yscale="log")
             plain_ticks(axis.yaxis)
             _weight_axis(axis, places)
@@ -233,7 +219,7 @@ def plot_loss_control(table: pd.DataFrame, runs: pd.DataFrame) -> Figure:
         x = own["k"].map(ks.index) + shift
         axis.plot(x, own["ratio"], ".", color=colour, markersize=1.8, alpha=0.6)
         for row in table[table["loss"] == loss].itertuples():
-            _draw_row(axis, row, ks.index(row.k) + shift, colour, marker)
+            draw_ratio(axis, ks.index(row.k) + shift, row, colour, row.p_holm < LEVEL, marker)
         axis.plot([], [], marker, color=colour, label=loss)
     _gap_axis(axis)
     name_sides(axis)

@@ -17,15 +17,16 @@ from pinnlib.report.optimiser_answers import (
     median_costs,
 )
 from pinnlib.style.figures import (
+    FULL,
     GATE_COLOURS,
     NOTE,
     STIFFNESS,
+    STILL,
     add_legend,
     add_note,
     draw_seeds,
     panels,
     plain_ticks,
-    wrap_notes,
 )
 from pinnlib.style.labels import METRIC_LABELS
 
@@ -34,13 +35,13 @@ METHOD_SHIFTS = {ADAM: -0.22, REFINED: 0.0, NEWTON: 0.22}
 GATE_SHIFTS = {"exp": -0.045, "linear": 0.045}
 PANELS = {
     "rel_l2_u": METRIC_LABELS["rel_l2_u"],
-    "rel_l2_theta": "relative $L^2$ error of the angle",
+    "rel_l2_theta": "relative $L^2$ error\nof the angle",
 }
 # Method → where its name stands: offset from the median [points], alignment
 LABELS = {
     ADAM: ((-8, 0), "right", "center"),
     REFINED: ((9, 0), "left", "center"),
-    NEWTON: ((-12, -9), "left", "top"),
+    NEWTON: ((-2, -9), "left", "top"),
 }
 SMALL = {"markersize": 2, "alpha": 0.5}
 LARGE = {"markersize": 5, "markeredgecolor": "black", "markeredgewidth": 0.5}
@@ -63,7 +64,7 @@ def plot_refinement(methods: Methods, still: pd.DataFrame) -> Figure:
                     draw_seeds(axis, place, errors, median_interval(errors), colour, marker)
                 look = {"color": colour, "label": f"{method}, {gate}"}
                 axis.plot([], [], marker, **LARGE, **look)
-        axis.hlines(still[metric], places - 0.4, places + 0.4, color="0.4", linestyle=":")
+        axis.hlines(still[metric], places - 0.4, places + 0.4, **STILL)
         axis.text(-0.45, still[metric].iloc[0] * 1.06, "standing still", va="bottom", **NOTE)
         axis.set(yscale="log", ylabel=label, xlabel=STIFFNESS)
         axis.set_xticks(places, [f"{k:g}" for k in ks])
@@ -117,7 +118,7 @@ def plot_costs(points: pd.DataFrame, still: pd.DataFrame, ks: Sequence[float]) -
 
     `points` is that of `cost_points`.
     """
-    figure, axes = panels(2, len(ks), height=4.6, sharex=True, sharey=True)
+    figure, axes = panels(2, len(ks), 0.85 * FULL, 3.3, sharex=True, sharey=True)
     timed = points[points["seconds"].notna()]
     medians = median_costs(points)
     at_rest = still.set_index("k")
@@ -127,7 +128,7 @@ def plot_costs(points: pd.DataFrame, still: pd.DataFrame, ks: Sequence[float]) -
             _plot_methods(axis, part, medians[medians["k"] == k], metric)
             _plot_solver(axis, part[part["method"] == SOLVER], metric)
             level = at_rest.loc[k, metric]
-            axis.axhline(level, color="0.4", linestyle=":", linewidth=0.9)
+            axis.axhline(level, **STILL)
             place = (0.02, level * 1.15)
             axis.text(*place, "standing still", transform=axis.get_yaxis_transform(), **NOTE)
             axis.set(xscale="log", yscale="log")
@@ -144,7 +145,7 @@ def plot_costs(points: pd.DataFrame, still: pd.DataFrame, ks: Sequence[float]) -
         "Small: seeds; large: median. Seconds of Adam: a run's share of its batch; of"
         " Levenberg–Marquardt: evaluations × time of one."
     )
-    add_note(figure, "\n".join(wrap_notes([note])))
+    add_note(figure, note)
     return figure
 
 

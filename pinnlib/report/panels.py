@@ -19,6 +19,7 @@ from pinnlib.style.figures import (
     COLUMN,
     NOTE,
     STIFFNESS,
+    STILL,
     WIDE,
     add_note,
     label_ends,
@@ -43,7 +44,6 @@ PUBLISHED = {
     "markerfacecolor": "none",
     "color": "black",
 }
-STILL = {"color": "0.3", "linestyle": ":", "linewidth": 0.9}
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Figures of notebook 08: tuning, the gap between the gates, decay, ansatz forms, the recipe."""
 
-import itertools
 from collections.abc import Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,35 +11,36 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, NullLocator
 
 from pinnlib.analysis.estimates import median_interval
-from pinnlib.report.gate_rules import significant_sides
+from pinnlib.analysis.significance import LEVEL
 from pinnlib.report.loss_figures import name_sides
 from pinnlib.report.rate_rules import WINNERS
+from pinnlib.spec import RunSpec
 from pinnlib.style.figures import (
-    BROWN,
+    FULL,
     GATE_COLOURS,
     GREEN,
     ONE,
     PURPLE,
     STIFFNESS,
+    STILL,
     add_legend,
     add_note,
-    bar_lengths,
+    draw_ratio,
     draw_seeds,
     panels,
     plain_ticks,
-    wrap_notes,
 )
-from pinnlib.style.labels import METRIC_LABELS, gate_formula
+from pinnlib.style.labels import ANGLE_LABEL, METRIC_LABELS, gate_formula
 
 # The recipe has the gate exp(alpha=2.0), hence its colour.
 COLOURS = GATE_COLOURS | {
     "exp(alpha=2.0)": GREEN,
-    "shifted": BROWN,
+    "shifted": "0.4",
     "soft": PURPLE,
     "recipe": GREEN,
 }
 MARKERS = {"exp": "o", "linear": "s", "exp(alpha=2.0)": "^"}
-ERRORS = METRIC_LABELS | {"rel_l2_theta": "relative $L^2$ error of the angle"}
+ERRORS = METRIC_LABELS | {"rel_l2_theta": ANGLE_LABEL}
 LOSS_TITLES = {"balanced": "balanced loss (released code)", "mse": "mean-square loss (text)"}
 RATIOS = {"rel_l2_u": "ratio of errors", "rel_l2_theta": "ratio of errors of $θ$"}
 RATE_LOOKS = {
@@ -49,9 +50,10 @@ RATE_LOOKS = {
 SEEDS_NOTE = (
     "Dots: single seeds; large dots: median with bootstrap 95% interval; dotted: standing still."
 )
-FORM_ERRORS = {"rel_l2_u": "error of the state", "rel_l2_theta": "error of the angle"}
+FORM_ERRORS = {"rel_l2_u": "relative $L^2$ error of the state", "rel_l2_theta": ANGLE_LABEL}
 FORM_TICKS = {"rel_l2_u": (0.02, 0.1, 0.5), "rel_l2_theta": (0.1, 0.5, 2)}
-STILL = {"color": "0.45", "linewidth": 0.8, "linestyle": ":"}  # the error of standing still
+PUBLISHED_RATE = RunSpec.lr
+RING = {"markersize": 7, "markerfacecolor": "none"}  # around the chosen rate
 
 
 def variant_label(variant: str) -> str:
@@ -62,49 +64,44 @@ def variant_label(variant: str) -> str:
 def plot_tuning(table: pd.DataFrame) -> Figure:
     """The median error against the rate, a curve per gate, a panel per loss and k.
 
-    `table` is the part of `rate_contrasts.tuning_table` with a gate and a constant rate; a ring
-    marks the chosen rate.
+    `table` is the part of `rate_contrasts.tuning_table` with a gate and a constant rate. Two rows
+    of panels per loss; a ring marks the chosen rate, a line the published one.
     """
     ks = sorted(set(table["k"]))
-    half = (len(ks) + 1) // 2
-    figure, axes = panels(4, half, height=5.6, sharex=True, sharey=True)
-    axes[0, 0].set(xscale="log", yscale="log")
-    for rows, (loss, of_loss) in zip((axes[:2], axes[2:]), table.groupby("loss"), strict=True):
-        named = _clearest_k(of_loss)
-        for axis, k in zip(rows.flat, ks, strict=False):
-            for gate, part in of_loss[of_loss["k"] == k].groupby("gate"):
-                _draw_rates(axis, gate, part, named=k == named)
-            axis.set_title(f"{loss}, $k={k:g}$", pad=2)
     rates = sorted(set(table["lr"]))
-    axes[0, 0].set_xlim(rates[0] / 1.6, rates[-1] * 6)  # room for the names of the gates
+    half = (len(ks) + 1) // 2
+    figure, axes = panels(4, half, height=6, sharex=True, sharey=True)
+    axes[0, 0].set(xscale="log", yscale="log", xlim=(rates[0] / 1.5, rates[-1] * 1.5))
     axes[0, 0].xaxis.set_minor_locator(NullLocator())
     plain_ticks(axes[0, 0].yaxis)
+    for rows, (loss, of_loss) in zip((axes[:2], axes[2:]), table.groupby("loss"), strict=True):
+        for axis, k in zip(rows.flat, ks, strict=False):
+            axis.axvline(PUBLISHED_RATE, color="0.4", linewidth=0.7, label="published rate")
+            for gate, part in of_loss[of_loss["k"] == k].groupby("gate"):
+                _draw_rates(axis, gate, part)
+            axis.set_title(f"$k={k:g}$", pad=2)
+        for axis in rows.flat[len(ks) :]:
+            axis.remove()
+            rows[0, -1].tick_params(labelbottom=True)
+        for axis in rows[:, 0]:
+            axis.set_ylabel(loss)
+    axes[0, 0].plot([], [], "o", **RING, color="0.3", label="chosen rate")
+    legend = add_legend(figure, axes[0, 0], 5)
+    for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True):
+        text.set_color(handle.get_color())
     figure.supxlabel("learning rate", fontsize=7.5)
     figure.supylabel(f"{ERRORS['rel_l2_u']}, median of the tuning seeds", fontsize=7.5)
     return figure
 
 
-def _clearest_k(table: pd.DataFrame) -> float:
-    """The k at which the curves of the gates end farthest apart."""
-    last = table[table["lr"] == table["lr"].max()]
-    wide = np.log(last.pivot(index="k", columns="gate", values="rel_l2_u"))
-    steps = np.diff(np.sort(wide.to_numpy(), axis=1), axis=1)
-    return wide.index[np.nan_to_num(steps, posinf=0).min(axis=1).argmax()]
-
-
-def _draw_rates(axis: Axes, gate: str, part: pd.DataFrame, named: bool) -> None:
-    """One curve with a ring at the chosen rate, and its gate at the end if `named`."""
+def _draw_rates(axis: Axes, gate: str, part: pd.DataFrame) -> None:
+    """One curve with a ring at the chosen rate."""
     finite = part[np.isfinite(part["rel_l2_u"])].sort_values("lr")
     colour = COLOURS[gate]
-    curve = {"marker": MARKERS[gate], "markersize": 2.5, "linewidth": 0.9, "color": colour}
-    axis.plot(finite["lr"], finite["rel_l2_u"], **curve)
+    look = {"marker": MARKERS[gate], "markersize": 2.5, "linewidth": 0.9, "color": colour}
+    axis.plot(finite["lr"], finite["rel_l2_u"], **look, label=gate_formula(gate))
     chosen = finite[finite["chosen"]]
-    ring = {"markersize": 7, "markerfacecolor": "none", "color": colour}
-    axis.plot(chosen["lr"], chosen["rel_l2_u"], "o", **ring)
-    if named:
-        end = finite[["lr", "rel_l2_u"]].iloc[-1]
-        offset = {"xytext": (4, 0), "textcoords": "offset points"}
-        axis.annotate(gate_formula(gate), tuple(end), **offset, color=colour, va="center")
+    axis.plot(chosen["lr"], chosen["rel_l2_u"], "o", **RING, color=colour)
 
 
 def plot_gaps(tables: dict[str, pd.DataFrame]) -> Figure:
@@ -139,13 +136,9 @@ def _draw_ratios(axis: Axes, table: pd.DataFrame, look: tuple[str, str, str], sh
     """Ratios with their intervals at evenly spaced k; filled where significant."""
     colour, marker, label = look
     ks = sorted(set(table["k"]))
-    places = table["k"].map(ks.index) + shift
-    bars = bar_lengths(table["low"], table["ratio"], table["high"])
-    axis.errorbar(places, table["ratio"], bars, fmt="none", ecolor=colour, elinewidth=0.8)
-    sure = significant_sides(table) != 0
-    style = {"color": colour, "markersize": 3.4, "linestyle": "none"}
-    axis.plot(places, table["ratio"], marker, markerfacecolor="white", **style)
-    axis.plot(places[sure], table["ratio"][sure], marker, label=label, **style)
+    for row in table.itertuples():
+        draw_ratio(axis, ks.index(row.k) + shift, row, colour, row.p_holm < LEVEL, marker)
+    axis.plot([], [], marker, color=colour, markersize=3.5, label=label)
     axis.set_xticks(range(len(ks)), [f"{k:g}" for k in ks])
 
 
@@ -169,16 +162,13 @@ def plot_decay(tables: dict[str, pd.DataFrame]) -> Figure:
 
     `tables` maps an error to its contrasts.
     """
-    figure, axes = panels(1, len(tables), height=2.9, sharey=True)
+    figure, axes = panels(1, len(tables), height=2.9, sharex=True, sharey=True)
     for axis, (metric, table) in zip(axes[0], tables.items(), strict=True):
         rows = table.sort_values(["rate", "gate", "k"], ascending=[False, True, True])
         y = np.arange(len(rows)) + 0.8 * (rows["rate"] == "own").to_numpy()
-        sure = significant_sides(rows) != 0
-        for place, row, filled in zip(y, rows.itertuples(), sure, strict=True):
-            colour = COLOURS[row.gate]
-            face = colour if filled else "white"
-            axis.plot([row.low, row.high], [place, place], color=colour, linewidth=1)
-            axis.plot(row.ratio, place, MARKERS[row.gate], color=colour, markerfacecolor=face)
+        for place, row in zip(y, rows.itertuples(), strict=True):
+            look = {"marker": MARKERS[row.gate], "sideways": True}
+            draw_ratio(axis, place, row, COLOURS[row.gate], row.p_holm < LEVEL, **look)
         axis.axvline(1, **ONE)
         axis.set(xscale="log", xlabel=f"constant / cosine, {RATIOS[metric]}")
         for text, side in (("← constant better   ", "right"), ("   decay better →", "left")):
@@ -186,7 +176,7 @@ def plot_decay(tables: dict[str, pd.DataFrame]) -> Figure:
             axis.text(1, 1.03, text, ha=side, fontsize=7, transform=top)
         axis.grid(visible=False)
         plain_ticks(axis.xaxis)
-        axis.xaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7), numticks=50))
     labels = [f"{gate_formula(row.gate)}, $k={row.k:g}$" for row in rows.itertuples()]
     axes[0, 0].set_yticks(y, labels)
     for label, gate in zip(axes[0, 0].get_yticklabels(), rows["gate"], strict=True):
@@ -208,32 +198,34 @@ def _name_rates(axis: Axes, rows: pd.DataFrame, y: np.ndarray) -> None:
 
 
 def plot_forms(runs: pd.DataFrame, variants: Sequence[str], still: pd.DataFrame) -> Figure:
-    """Both errors of every run at its own rate: a panel per loss, error and k, a line per variant.
+    """Both errors of every run at its own rate: a panel per error, loss and k, a line per variant.
 
     `still` has the errors of standing still by k, drawn as a dotted line.
     """
     ks = sorted(set(runs["k"]))
-    lines = list(itertools.product(sorted(set(runs["loss"])), FORM_ERRORS))
-    figure, axes = panels(len(lines), len(ks), height=5.8, sharex="row", sharey=True)
-    for row, (loss, metric) in zip(axes, lines, strict=True):
-        for axis, k in zip(row, ks, strict=True):
-            cell = runs[(runs["loss"] == loss) & (runs["k"] == k)]
-            for y, variant in enumerate(variants):
-                errors = _known_errors(cell[cell["variant"] == variant], metric)
-                draw_seeds(
-                    axis, y, errors, median_interval(errors), COLOURS[variant], sideways=True
-                )
-            axis.axvline(still[metric][k], **STILL)
-            axis.set_title(f"{loss}, $k={k:g}$", pad=2)
-            axis.grid(visible=False)
-            axis.set_xlabel(FORM_ERRORS[metric], labelpad=1)
-        ticks = FORM_TICKS[metric]
-        row[0].set_xscale("log")
-        row[0].set_xticks(ticks, map("{:g}".format, ticks))
-        row[0].minorticks_off()
-    axes[0, 0].set_ylim(len(variants) - 0.5, -0.5)
-    axes[0, 0].set_yticks(range(len(variants)), map(variant_label, variants))
-    add_note(figure, "\n".join(wrap_notes([SEEDS_NOTE])))
+    losses = sorted(set(runs["loss"]))
+    figure = plt.figure(figsize=(FULL, 4.4), layout="constrained")
+    blocks = figure.subfigures(len(FORM_ERRORS), 1)
+    for block, (metric, label) in zip(blocks, FORM_ERRORS.items(), strict=True):
+        axes = block.subplots(len(losses), len(ks), sharex=True, sharey=True, squeeze=False)
+        block.supxlabel(label, fontsize=7.5)
+        for row, loss in zip(axes, losses, strict=True):
+            row[0].set_ylabel(f"{loss} loss")
+            for axis, k in zip(row, ks, strict=True):
+                cell = runs[(runs["loss"] == loss) & (runs["k"] == k)]
+                for y, variant in enumerate(variants):
+                    errors = _known_errors(cell[cell["variant"] == variant], metric)
+                    look = {"sideways": True, "size": 5.5}
+                    draw_seeds(axis, y, errors, median_interval(errors), COLOURS[variant], **look)
+                axis.axvline(still[metric][k], **STILL)
+                axis.grid(visible=False)
+        for axis, k in zip(axes[0], ks, strict=True):
+            axis.set_title(f"$k={k:g}$", pad=2)
+        axes[0, 0].set(xscale="log", ylim=(len(variants) - 0.5, -0.5))
+        axes[0, 0].set_xticks(FORM_TICKS[metric], map("{:g}".format, FORM_TICKS[metric]))
+        axes[0, 0].minorticks_off()
+        axes[0, 0].set_yticks(range(len(variants)), map(variant_label, variants))
+    add_note(figure, SEEDS_NOTE)
     return figure
 
 

@@ -16,9 +16,10 @@ from pinnlib.style.figures import (
     NOTE,
     ONE,
     PURPLE,
+    STILL,
     add_legend,
     add_note,
-    bar_lengths,
+    draw_ratio,
     draw_seeds,
     log_axis,
     panels,
@@ -75,19 +76,10 @@ def _plot_ratios(axis: Axes, rows: pd.DataFrame, place: Mapping[float, int], los
     """Ratio and interval at each k; filled where significant, a grey cross where unsolved."""
     colour, marker, shift = LOSS_LOOKS[loss]
     for row in rows.itertuples():
-        look = {"fmt": marker, "color": colour, "markerfacecolor": colour}
+        look = {"colour": colour, "marker": marker, "filled": row.p_holm < LEVEL}
         if row.solved == "no":
-            look = {"fmt": "x", "color": UNSOLVED}
-        elif not row.p_holm < LEVEL:
-            look["markerfacecolor"] = "white"
-        axis.errorbar(
-            place[row.k] + shift,
-            row.ratio,
-            bar_lengths([row.low], row.ratio, [row.high]),
-            markersize=3.5,
-            elinewidth=0.8,
-            **look,
-        )
+            look = {"colour": UNSOLVED, "marker": "x", "filled": True}
+        draw_ratio(axis, place[row.k] + shift, row, **look)
 
 
 def _ratio_limits(table: pd.DataFrame) -> tuple[float, float]:
@@ -174,7 +166,7 @@ def plot_system_errors(
                 _plot_gate(axis, own_seeds, own_medians, place, gate)
             still = errors[errors["system"] == system].groupby("k")["still_rel_l2_u"].first()
             x = still.index.map(place)
-            axis.hlines(still, x - 0.4, x + 0.4, color="0.4", linewidth=0.9, linestyle=":")
+            axis.hlines(still, x - 0.4, x + 0.4, **STILL)
             axis.text(x[0] - 0.45, still.iloc[0] * 1.06, "standing still", va="bottom", **NOTE)
             axis.set_title(f"{TITLES[system]}, {LOSS_NAMES[loss]}")
     for axis, system in zip(axes[0], stiffnesses, strict=True):  # the limits of a column

@@ -12,8 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.markers import CARETDOWNBASE
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+from matplotlib.typing import ColorType
 from numpy.typing import ArrayLike
 
 from pinnlib.registry import validate
@@ -70,6 +72,7 @@ SPARE_MODELS = (
 )
 STIFFNESS = "spring stiffness $k$ [N/m]"
 ONE = {"color": "0.4", "linewidth": 0.8, "linestyle": "--"}  # the line of equality
+STILL = {"color": "0.45", "linewidth": 0.9, "linestyle": ":"}  # the error of standing still
 
 
 def _looks(field: str, names: Sequence[str], fixed: dict, spares: tuple) -> dict:
@@ -109,6 +112,14 @@ def shift_tone(colour: str, tone: float) -> str:
     return to_hex(mixed)
 
 
+def text_colour(background: ColorType) -> str:
+    """White on a dark background, else black: whichever has the larger contrast."""
+    parts = np.array(to_rgb(background))
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    luminance = linear @ (0.2126, 0.7152, 0.0722)  # as in WCAG 2
+    return "white" if luminance < 0.18 else "black"
+
+
 def filled(colour: str, part: str) -> dict[str, str]:
     """Drawing options of a marker filled in part: "full", "none", or a half such as "left"."""
     if part == "full":
@@ -144,11 +155,11 @@ def panels(
     )
 
 
-def add_legend(figure: Figure, axis: Axes, columns: int, place: str = "center") -> None:
+def add_legend(figure: Figure, axis: Axes, columns: int, place: str = "center") -> Legend:
     """The legend of one panel, with each label once, above the whole figure."""
     handles, labels = axis.get_legend_handles_labels()
     unique = dict(zip(labels, handles, strict=True))
-    figure.legend(
+    return figure.legend(
         unique.values(),
         unique,
         loc=f"outside upper {place}",
@@ -160,13 +171,14 @@ def wrap_notes(notes: Sequence[str], width: float = FULL) -> list[str]:
     """The notes as lines that fit into a figure of `width` inches."""
     lines = []
     for note in notes:
-        lines += textwrap.wrap(note, round(17 * width))
+        lines += textwrap.wrap(note, round(17 * width), break_on_hyphens=False)
     return lines
 
 
 def add_note(figure: Figure, text: str, **options: Any) -> None:
-    """Small print under a figure; `options` of the text, such as `fontsize`."""
-    figure.supxlabel(text, x=0.01, ha="left", **NOTE | options)
+    """Small print under a figure, in lines that fit; `options` of the text, such as `fontsize`."""
+    lines = wrap_notes(text.splitlines(), figure.get_figwidth())
+    figure.supxlabel("\n".join(lines), x=0.01, ha="left", **NOTE | options)
 
 
 def bar_lengths(low: ArrayLike, middle: ArrayLike, high: ArrayLike) -> np.ndarray:
@@ -174,6 +186,33 @@ def bar_lengths(low: ArrayLike, middle: ArrayLike, high: ArrayLike) -> np.ndarra
     below = np.subtract(middle, low)
     above = np.subtract(high, middle)
     return np.array([below, above])
+
+
+def draw_ratio(
+    axes: Axes,
+    place: float,
+    row: Any,
+    colour: str,
+    filled: bool,
+    marker: str = "o",
+    sideways: bool = False,
+) -> None:
+    """A ratio with its interval, `row.ratio`, `row.low` and `row.high`; hollow unless `filled`.
+
+    Drawn upwards, or along x if `sideways`.
+    """
+    bar = bar_lengths([row.low], row.ratio, [row.high])
+    where = {"x": place, "y": row.ratio, "yerr": bar}
+    if sideways:
+        where = {"x": row.ratio, "y": place, "xerr": bar}
+    axes.errorbar(
+        **where,
+        fmt=marker,
+        color=colour,
+        markerfacecolor=colour if filled else "white",
+        markersize=3.5,
+        elinewidth=0.9,
+    )
 
 
 def plot_intervals(
@@ -281,6 +320,7 @@ def draw_seeds(
     colour: str,
     marker: str = "o",
     sideways: bool = False,
+    size: float = 4,
 ) -> None:
     """All seeds as pale dots at `place`, on top their median with `interval`, (low, median, high).
 
@@ -296,4 +336,4 @@ def draw_seeds(
     axes.plot(*dots, ".", color=colour, markersize=3.2, alpha=0.45, markeredgewidth=0)
     axes.plot(*ends, "-", color="black", linewidth=0.9)
     edge = {"markeredgecolor": "black", "markeredgewidth": 0.6}
-    axes.plot(*centre, marker, color=colour, markersize=4, **edge)
+    axes.plot(*centre, marker, color=colour, markersize=size, **edge)
