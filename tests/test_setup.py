@@ -312,6 +312,13 @@ def test_others_read_the_command(system):
 
 
 @pytest.mark.environment
+@pytest.mark.parametrize("line", ["--no-pdf --only 03", "reproduce --no-pdf --only 03"])
+def test_the_verb_reproduce_may_be_left_out(system, line):
+    done, _ = system(*line.split())
+    assert done.stdout == "python -m pinnlib reproduce --no-pdf --only 03\n"
+
+
+@pytest.mark.environment
 @pytest.mark.parametrize(
     "line", ["--no-pdf", "--profile smoke", "--fresh", "--output build/mine", "status"]
 )
