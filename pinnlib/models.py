@@ -112,12 +112,12 @@ class Fourier(Trunk):
         object.__setattr__(self, "bands", bands)
 
     @cached_property
-    def start(self) -> np.ndarray:
-        """The initial frequencies."""
+    def initial_frequencies(self) -> np.ndarray:
+        """ω before the first update, all bands in one row."""
         return np.concatenate([log_spaced(*band) for band in self.bands])
 
     def shapes(self, components: int) -> Shapes:
-        n = len(self.start)
+        n = len(self.initial_frequencies)
         shapes: Shapes = {"weight": (components, 2 * n), "bias": (components,)}
         if self.trainable:
             shapes["raw"] = (n,)
@@ -125,16 +125,17 @@ class Fourier(Trunk):
 
     def initial(self, components: int, generator: torch.Generator) -> Blocks:
         return {
-            "weight": 0.01 * standard_normal(components * 2 * len(self.start), generator),
+            "weight": 0.01
+            * standard_normal(components * 2 * len(self.initial_frequencies), generator),
             "bias": torch.zeros(components),
-            "raw": torch.from_numpy(inverse_softplus(self.start)),
+            "raw": torch.from_numpy(inverse_softplus(self.initial_frequencies)),
         }
 
     def frequencies(self, parameters: Blocks) -> Tensor:
         if self.trainable:
             return ops.softplus(parameters["raw"])
         weight = parameters["weight"]
-        return torch.tensor(self.start, dtype=weight.dtype).expand(len(weight), -1)
+        return torch.tensor(self.initial_frequencies, dtype=weight.dtype).expand(len(weight), -1)
 
     def jet(self, parameters: Blocks, t: Tensor) -> Jet:
         omega = self.frequencies(parameters)

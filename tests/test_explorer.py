@@ -485,7 +485,7 @@ def test_any_valid_setting_can_be_shown(folder, blank_portraits):
         seed=123,
         **TINY,
     )
-    assert view.spec == view.menus.start
+    assert view.spec == view.menus.initial_spec
 
 
 def test_select_keeps_settings_without_a_control(view):

@@ -377,7 +377,7 @@ def test_the_velocity_at_the_start_is_the_slope_of_the_gate_times_the_trunk(text
     blocks = spec.trunk.blocks(RANDOM, 2)
     free_r, free_theta = spec.trunk.jet(blocks, ZERO).value.flatten().tolist()
     slope = spec.gate_object.jet(ZERO).first.item()
-    rho0 = spec.ansatz().start[0, 0]
+    rho0 = spec.ansatz().latent_start[0, 0]
     sigma = torch.sigmoid(rho0).item()
     expected = (slope * sigma * free_r, slope * free_theta)
     assert velocity_at_start(spec) == pytest.approx(expected, rel=1e-12)

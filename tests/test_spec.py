@@ -250,7 +250,7 @@ def test_a_run_of_a_batch_that_fails_leaves_the_results_of_the_batch(monkeypatch
 
 
 def test_the_error_of_a_single_run_is_raised_before_it_is_trained(monkeypatch):
-    monkeypatch.setattr(training, "start", None)  # of a training
+    monkeypatch.setattr(training, "begin_training", None)
     with pytest.raises(ValueError, match="^problem=.*no reference solution"):
         pinnlib.train(RunSpec(**UNBOUND))
 

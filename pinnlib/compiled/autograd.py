@@ -156,14 +156,14 @@ class AnsatzJet(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
-        frame: Any,  # the jets f and g
+        factor_and_gate: Any,  # the jets f and g
         start: Tensor,
         drift: Tensor,
         positive: Sequence[bool],
         floor: float,
         *u: Tensor,
     ) -> tuple:
-        factor, gate = (arrays(jet) for jet in frame)
+        factor, gate = (arrays(jet) for jet in factor_and_gate)
         flags = np.array(positive)
         kept = tuple(np.empty(u[0].shape, factor[0].dtype) for _ in range(3))
         runs, components, points = u[0].shape
