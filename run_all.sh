@@ -22,8 +22,8 @@ usage: ./run_all.sh [verb] [options]
   sweep [--help]            train the runs that are not on record yet
   verify                    check every record without training: metrics recomputed from parameters, to the bit
   audit [--help]            retrain a random sample of the records and compare to the bit
-  test [pytest options]     run all tests (about 11 minutes on two cores)
-  test --fast [options]     unit tests only: no notebook, browser, cluster or environment (at most 90 seconds)
+  test [pytest options]     run all tests (about 12 minutes on two cores)
+  test --fast [options]     unit tests only: no notebook, browser, cluster or environment (one to two minutes)
   bench [--quick]           measure the engine against the plain oracle; writes data/benchmark.json
   lab [jupyter options]     open JupyterLab at the quickstart (as root too: containers); the explorer is beside it
   --help                    this text

@@ -244,6 +244,20 @@ def test_help_and_an_unknown_verb_need_no_environment(project):
     assert not (project / ".venv").exists()
 
 
+def test_the_stated_times_agree():
+    readme = (ROOT / "README.md").read_text()
+    rebuild, tests = re.search(
+        r"rebuild .* (\d+) minutes and the tests about (\d+)", readme
+    ).groups()
+    contributing = (ROOT / "CONTRIBUTING.md").read_text()
+    program = (ROOT / "run_all.sh").read_text()
+    assert f"set-up (about {tests} minutes)" in contributing
+    assert f"all tests (about {tests} minutes on two cores)" in program
+    assert f"`./run_all.sh --save` (about {rebuild} minutes)" in contributing
+    for text in (readme, contributing, program):
+        assert re.search("--fast.*one to two minutes", text)
+
+
 # System packages
 
 
