@@ -276,9 +276,12 @@ def train(
     If one of several runs raises an error, the others are trained all the same; then a
     TrainingError names it, whose `results` are theirs.
     """
+    allowed = "a RunSpec or a list of at least one RunSpec"
+    given_as_list = isinstance(specs, Iterable) and not isinstance(specs, str)
+    validate("specs", specs, given_as_list or isinstance(specs, RunSpec), allowed)
     specs = [specs] if isinstance(specs, RunSpec) else list(specs)
     ok = specs and all(isinstance(spec, RunSpec) for spec in specs)
-    validate("specs", specs, ok, "a RunSpec or a list of at least one RunSpec")
+    validate("specs", specs, ok, allowed)
     snapshots = list(snapshots)
     least = min(spec.steps for spec in specs)
     ok = all(is_whole(update, 0) and update <= least for update in snapshots)
