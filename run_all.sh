@@ -7,7 +7,7 @@ help() {
   cat <<'TEXT'
 usage: ./run_all.sh [verb] [options]
 
-  (no verb)                 reproduce: run all notebooks on the records; figures, tables, numbers, PDF
+  reproduce, or no verb     run all notebooks on the records; figures, tables, numbers, PDF
       --profile smoke           the whole pipeline with tiny runs of its own, in build/smoke (2-3 minutes)
       --fresh                   train from nothing into build/fresh: hours, a bar tells how many; resumes when started again
                                 (delete build/fresh to begin anew)
@@ -22,8 +22,8 @@ usage: ./run_all.sh [verb] [options]
   sweep [--help]            train the runs that are not on record yet
   verify                    check every record without training: metrics recomputed from parameters, to the bit
   audit [--help]            retrain a random sample of the records and compare to the bit
-  test [pytest options]     run all tests (about 11 minutes on two cores)
-  test --fast [options]     unit tests only: no notebook, browser, cluster or environment (at most 90 seconds)
+  test [pytest options]     run all tests (about 12 minutes on two cores)
+  test --fast [options]     unit tests only: no notebook, browser, cluster or environment (one to two minutes)
   bench [--quick]           measure the engine against the plain oracle; writes data/benchmark.json
   lab [jupyter options]     open JupyterLab at the quickstart (as root too: containers); the explorer is beside it
   --help                    this text
@@ -137,7 +137,8 @@ case "$verb" in
     if [ "$(id -u)" = 0 ]; then set -- --allow-root "$@"; fi
     exec jupyter lab --LabApp.default_url=/lab/tree/notebooks/00_quickstart.ipynb "$@" ;;
   status | sweep | verify | audit) setup; exec python -m pinnlib "$@" ;;
-  "" | -*)
+  "" | -* | reproduce)
+    if [ "$verb" = reproduce ]; then shift; fi
     setup
     case " $* " in
       *" --no-pdf "* | *" --output"* | *" --fresh "* | *smoke* | *" --help "* | *" -h "*) ;; # no PDF

@@ -64,12 +64,12 @@ class Ansatz:
         self.form = form
         self.gate = gate
         self.system = system
-        start = to_latent(system, np.transpose(positions)).T
+        u0 = to_latent(system, np.transpose(positions)).T
         if form == "soft":
-            start = np.zeros_like(start)
-        self.start = torch.tensor(start, dtype=dtype)[:, :, None]  # (runs, components, 1)
+            u0 = np.zeros_like(u0)
+        self.latent_start = torch.tensor(u0, dtype=dtype)[:, :, None]  # (runs, components, 1)
         self.holds_velocity = velocities is not None
-        self.drift = torch.zeros_like(self.start)
+        self.drift = torch.zeros_like(self.latent_start)
         if velocities is not None:
             self.drift = self._drift(velocities).to(dtype)
 
@@ -78,11 +78,14 @@ class Ansatz:
         slope = self.gate.jet(torch.zeros(1, dtype=torch.float64)).first
         positive = torch.tensor(self.system.positive)[:, None]
         velocity = torch.tensor(velocities, dtype=torch.float64)[:, :, None]
-        latent = torch.where(positive, velocity / ops.sigmoid(self.start.double()), velocity)
+        latent = torch.where(positive, velocity / ops.sigmoid(self.latent_start.double()), velocity)
         return latent / slope
 
-    def frame(self, t: Tensor) -> tuple[Jet, Jet]:
-        """(factor of ũ, gate), jets (runs, points); û is u0 + drift·gate + factor·ũ."""
+    def factor_and_gate(self, t: Tensor) -> tuple[Jet, Jet]:
+        """f, the factor of ũ, and the gate g, jets (runs, points): û = u0 + drift·g + f·ũ.
+
+        f is g, or g² if the ansatz also holds the initial velocity.
+        """
         gate = self.gate.jet(t)
         return (product(gate, gate) if self.holds_velocity else gate), gate
 
@@ -107,22 +110,34 @@ class Ansatz:
     def latent(self, theta: Tensor, t: Tensor) -> Jet:
         """(ρ̂, θ̂) and derivatives, each (runs, components, points)."""
         free = self.trunk_jet(theta, t)
-        components = self._wrap(free, t, [False] * len(self.system.components))
+        components = self._apply_gate(free, t, [False] * len(self.system.components))
         return Jet(*(torch.stack(order, dim=1) for order in zip(*components, strict=True)))
 
     def jets(self, theta: Tensor, t: Tensor) -> list[Jet]:
         """One Jet of (runs, points) per component of the state."""
-        return self.jets_around(self.trunk_jet(theta, t), t)
+        return self.gated_jets(self.trunk_jet(theta, t), t)
 
-    def jets_around(self, free: Jet, t: Tensor) -> list[Jet]:
-        """The same from the jet of ũ."""
-        return self._wrap(free, t, self.system.positive)
+    def gated_jets(self, free: Jet, t: Tensor) -> list[Jet]:
+        """The same as `jets`, from the jet of ũ at the times t."""
+        return self._apply_gate(free, t, self.system.positive)
 
-    def _wrap(self, free: Jet, t: Tensor, positive: Sequence[bool]) -> list[Jet]:
+    def _apply_gate(self, free: Jet, t: Tensor, positive: Sequence[bool]) -> list[Jet]:
+        """The jets of û, component by component, from the jet of ũ.
+
+        û   = u0 + drift·g + f ũ
+        û'  =      drift·g' + f'ũ + f ũ'
+        û'' =      drift·g'' + f''ũ + 2f'ũ' + f ũ''
+
+        A positive component is then r = r_min + softplus(ρ̂), with σ = dr/dρ̂ = sigmoid(ρ̂):
+        r' = σ ρ̂' and r'' = σ ρ̂'' + σ(1 − σ) ρ̂'². A compiled loop does all of it at once;
+        `plain_ansatz` in tests/test_ops.py is the same in torch, and tests/oracle.py has û alone
+        and leaves the derivatives to autograd.
+        """
         rows = len(free.value)  # one start for many rows of parameters is allowed
-        start, drift = self.start[:, :, 0].expand(rows, -1), self.drift[:, :, 0].expand(rows, -1)
-        constants = (start, drift, positive, self.system.floor)
-        orders = autograd.AnsatzJet.apply(self.frame(t), *constants, *free)
+        u0 = self.latent_start[:, :, 0].expand(rows, -1)
+        drift = self.drift[:, :, 0].expand(rows, -1)
+        constants = (u0, drift, positive, self.system.floor)
+        orders = autograd.AnsatzJet.apply(self.factor_and_gate(t), *constants, *free)
         return [Jet(*orders[i : i + 3]) for i in range(0, len(orders), 3)]
 
     def residual(self, jets: Sequence[Jet]) -> tuple[Tensor, ...]:

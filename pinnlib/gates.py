@@ -27,7 +27,7 @@ class Gate(Named):
 
     def jet(self, t: Tensor) -> Jet:
         """(g, g', g'') at the times t."""
-        raise NotImplementedError
+        raise NotImplementedError("its class has no method jet")
 
 
 class _Positive(Gate):
@@ -110,7 +110,10 @@ def validate_gate(gate: Gate, horizon: float) -> None:
 
     t = torch.linspace(0, horizon, 10_001, dtype=torch.float64, requires_grad=True)
     with torch.enable_grad():
-        jet = gate.jet(t)
+        try:
+            jet = gate.jet(t)
+        except (NotImplementedError, RuntimeError, TypeError) as error:
+            check(False, f"a gate whose jet takes torch tensors; {type(error).__name__}: {error}")
         shapes = [order.shape for order in jet if isinstance(order, Tensor)]
         check(shapes == [t.shape] * 3, "a gate whose jet is three torch tensors, as long as t")
         # 0·t: a constant derivative does not depend on t, which autograd refuses

@@ -22,8 +22,8 @@ def total(terms: Sequence[Tensor]) -> Tensor:
 class Loss(Named):
     """A loss; a subclass gives `name` and `start`."""
 
-    def start(self, frozen: bool = False) -> Term:
-        """The term of one training; `frozen`: what it learns, it learns in its first call."""
+    def start(self, fixed: bool = False) -> Term:
+        """The term of one training; `fixed`: one and the same function from its first call on."""
         raise NotImplementedError
 
     def validate_components(self, components: Sequence[str]) -> None:
@@ -31,19 +31,24 @@ class Loss(Named):
 
 
 class ScaledTerm:
-    """Σ_c mean(R_c²) / (s_c + ε)², s_c a moving average of the RMS of R_c, without gradient."""
+    """Σ_c mean(R_c²) / (s_c + ε)², s_c a moving average of the RMS of R_c, without gradient.
 
-    def __init__(self, decay: float, epsilon: float, frozen: bool) -> None:
+    With `fixed`, s_c remains the RMS of the first call. The first value is the number of
+    components, whatever their size, and later ones compare with the recent past: not this term but
+    the columns rms_<component> of a history show the progress of a run.
+    """
+
+    def __init__(self, decay: float, epsilon: float, fixed: bool) -> None:
         self.decay = decay
         self.epsilon = epsilon
-        self.frozen = frozen
+        self.fixed = fixed
         self.scale: Tensor | None = None
 
     def __call__(self, mean_square: Tensor) -> Tensor:
         rms = ops.sqrt(mean_square.detach() + self.epsilon)
         if self.scale is None:
             self.scale = rms
-        elif not self.frozen:
+        elif not self.fixed:
             self.scale = self.decay * self.scale + (1 - self.decay) * rms
         scaled = mean_square / (self.scale + self.epsilon) ** 2
         return total(scaled.unbind(1))
@@ -51,7 +56,7 @@ class ScaledTerm:
 
 @dataclass(frozen=True)
 class Balanced(Loss):
-    """Every component divided by a moving average of its size; frozen: by its first size."""
+    """Every component divided by a moving average of its size; `frozen`: by its first size."""
 
     frozen: bool = False
     decay = 0.99
@@ -62,8 +67,8 @@ class Balanced(Loss):
         super().__post_init__()
         validate("frozen", self.frozen, isinstance(self.frozen, bool), "True or False")
 
-    def start(self, frozen: bool = False) -> Term:
-        return ScaledTerm(self.decay, self.epsilon, frozen or self.frozen)
+    def start(self, fixed: bool = False) -> Term:
+        return ScaledTerm(self.decay, self.epsilon, fixed or self.frozen)
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ class Weighted(Loss):
         ok = len(self.weights) == len(components)
         validate("weights", self.weights, ok, f"one number for each of {', '.join(components)}")
 
-    def start(self, frozen: bool = False) -> Term:
+    def start(self, fixed: bool = False) -> Term:
         shares = [weight / sum(self.weights) for weight in self.weights]
 
         def term(mean_square: Tensor) -> Tensor:
@@ -99,7 +104,7 @@ class MeanSquare(Loss):
 
     name = "mse"
 
-    def start(self, frozen: bool = False) -> Term:
+    def start(self, fixed: bool = False) -> Term:
         return lambda mean_square: total(mean_square.unbind(1)) / mean_square.shape[1]
 
 

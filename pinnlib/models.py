@@ -1,7 +1,6 @@
 """Trunks ũ(t); every function works on a batch of runs."""
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -12,14 +11,13 @@ import torch
 from torch import Tensor
 
 from pinnlib import ops
-from pinnlib.compiled import autograd
+from pinnlib.compiled import autograd, network
 from pinnlib.gates import Jet
 from pinnlib.registry import Named, Registry, is_number, is_whole, validate
 
 Blocks = dict[str, Tensor]  # parameters by name, each (runs, …)
 Shapes = dict[str, tuple[int, ...]]  # of one run
 Nodes = list[int]  # number of Chebyshev points, per run
-MOST_NODES = 4096  # a network that needs more is not resolved
 MOST = 10**5  # frequencies of a band
 LARGEST = {"hidden": 10**4, "depth": 100}  # of a network
 
@@ -112,12 +110,12 @@ class Fourier(Trunk):
         object.__setattr__(self, "bands", bands)
 
     @cached_property
-    def start(self) -> np.ndarray:
-        """The initial frequencies."""
+    def initial_frequencies(self) -> np.ndarray:
+        """ω before the first update, all bands in one row."""
         return np.concatenate([log_spaced(*band) for band in self.bands])
 
     def shapes(self, components: int) -> Shapes:
-        n = len(self.start)
+        n = len(self.initial_frequencies)
         shapes: Shapes = {"weight": (components, 2 * n), "bias": (components,)}
         if self.trainable:
             shapes["raw"] = (n,)
@@ -125,16 +123,17 @@ class Fourier(Trunk):
 
     def initial(self, components: int, generator: torch.Generator) -> Blocks:
         return {
-            "weight": 0.01 * standard_normal(components * 2 * len(self.start), generator),
+            "weight": 0.01
+            * standard_normal(components * 2 * len(self.initial_frequencies), generator),
             "bias": torch.zeros(components),
-            "raw": torch.from_numpy(inverse_softplus(self.start)),
+            "raw": torch.from_numpy(inverse_softplus(self.initial_frequencies)),
         }
 
     def frequencies(self, parameters: Blocks) -> Tensor:
         if self.trainable:
             return ops.softplus(parameters["raw"])
         weight = parameters["weight"]
-        return torch.tensor(self.start, dtype=weight.dtype).expand(len(weight), -1)
+        return torch.tensor(self.initial_frequencies, dtype=weight.dtype).expand(len(weight), -1)
 
     def jet(self, parameters: Blocks, t: Tensor) -> Jet:
         omega = self.frequencies(parameters)
@@ -191,48 +190,13 @@ class MLP(Trunk):
         return blocks
 
     def jet(self, parameters: Blocks, t: Tensor) -> Jet:
-        return _stack_jets(
-            [
-                autograd.TanhNetwork.apply(own, *layers)
-                for own, *layers in _per_run(t, *parameters.values())
-            ]
-        )
+        return Jet(*network.jets(list(parameters.values()), t))
 
     def series_jet(self, parameters: Blocks, t: Tensor, horizon: float, nodes: Nodes) -> Jet:
-        x = t.double() * (2 / horizon) - 1
-        jets = []
-        for n, (own, *layers) in zip(nodes, _per_run(x, *parameters.values()), strict=True):
-            times = autograd.chebyshev_times(n, horizon).to(t.dtype)
-            at_nodes = autograd.TanhNetwork.apply(times, *layers)
-            jets.append(autograd.ChebyshevSeries.apply(own, *at_nodes))
-        return _stack_jets(jets)
+        return Jet(*network.series_jets(list(parameters.values()), t, horizon, nodes))
 
     def resolve(self, parameters: Blocks, horizon: float, nodes: Nodes, tolerance: float) -> Nodes:
-        enough = []
-        for n, layers in zip(nodes, _per_run(*parameters.values()), strict=True):
-            while n < MOST_NODES and not self._is_resolved(layers, horizon, n, tolerance):
-                n *= 2
-            enough.append(n)
-        return enough
-
-    @staticmethod
-    def _is_resolved(layers: Sequence[Tensor], horizon: float, n: int, tolerance: float) -> bool:
-        """True if no coefficient in the last eighth of a series is large beside its largest."""
-        times = autograd.chebyshev_times(n, horizon)
-        jet = autograd.TanhNetwork.apply(times, *(layer.double() for layer in layers))
-        values = torch.cat(jet).numpy()  # (3 · components, n)
-        size = np.abs(autograd.chebyshev_coefficients(values))
-        large = size[:, -n // 8 :].max(axis=1) > tolerance * size.max(axis=1)
-        return not large.any()
-
-
-def _per_run(*blocks: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    """The rows of the blocks, run by run."""
-    return zip(*(block.unbind(0) for block in blocks), strict=True)
-
-
-def _stack_jets(jets: Sequence[Sequence[Tensor]]) -> Jet:
-    return Jet(*(torch.stack(order) for order in zip(*jets, strict=True)))
+        return network.resolve(list(parameters.values()), horizon, nodes, tolerance)
 
 
 MODELS: Registry = {kind.name: kind for kind in (MLP, FixedFourier, AdaptiveFourier)}

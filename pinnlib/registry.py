@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 Registry = dict[str, Any]  # name → class of Named objects
+TABLES = {"loss": "LOSSES", "beside": "GATES"}  # registries whose name is not the field's plural
 LONGEST_TEXT = 1000  # characters of a name with its arguments
 LONGEST_SHOWN = 500  # characters of a value in a message
 
@@ -88,11 +89,19 @@ class Named:
 def lookup(field: str, registry: Registry, value: object) -> Any:
     """The object that `value` stands for: itself, or `registry[name](**arguments)` for text."""
     known = f"one of {', '.join(registry)}"
+    table = TABLES.get(field, f"{field.upper()}S")
     if isinstance(value, Named):
-        validate(field, value, type(value) in registry.values(), known)
+        validate(field, value, hasattr(value, "name"), "of a class with a `name`")
+        own = (
+            f"a class of your own is listed first: {table}[{value.name!r}] = {type(value).__name__}"
+        )
+        validate(field, value, registry.get(value.name) is type(value), f"{known}; {own}")
         return value
     name = _parse(value)[0] if isinstance(value, str) else ""
-    validate(field, value, name in registry, f"{known} (arguments as in 'name(field=value)')")
+    known += (
+        f" (arguments as in 'name(field=value)'); a class of your own is listed in {table} first"
+    )
+    validate(field, value, name in registry, known)
     return _build(field, registry[name], value)
 
 

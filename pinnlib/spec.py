@@ -108,35 +108,35 @@ class RunSpec:
 
     def __post_init__(self) -> None:
         """Check every field and bring it into one form, so that equal runs have equal specs."""
-        has_k = re.search(r"\bk *=", str(self.system))
-        validate("system", self.system, not has_k, "given without k, which is a field of its own")
+        self._check_choices()
+        self._check_objects()
+        self._check_numbers()
+        self._check_initial_state()
+        self._check_combinations()
+
+    def _check_choices(self) -> None:
         for field, choices in CHOICES.items():
             value = getattr(self, field)
             ok = isinstance(value, str) and value in choices
             validate(field, value, ok, f"one of {', '.join(choices)}")
+        is_bool = isinstance(self.hard_velocity, bool)
+        validate("hard_velocity", self.hard_velocity, is_bool, "True or False")
+
+    def _check_objects(self) -> None:
+        has_k = re.search(r"\bk *=", str(self.system))
+        validate("system", self.system, not has_k, "given without k, which is a field of its own")
         if self.form != "gated":
             object.__setattr__(self, "gate", NoGate.name)
         for field, registry in (REGISTRIES | {"gate": self._gates}).items():
             object.__setattr__(self, field, str(lookup(field, registry, getattr(self, field))))
-        is_bool = isinstance(self.hard_velocity, bool)
-        validate("hard_velocity", self.hard_velocity, is_bool, "True or False")
+
+    def _check_numbers(self) -> None:
         set_numbers(self, RANGES)
         for field, (least, most) in WHOLE.items():
             value = getattr(self, field)
             ok = is_whole(value, least, most)
             validate(field, value, ok, f"a whole number from {least} to {most}")
             object.__setattr__(self, field, int(value))
-        ok = self.lbfgs == 0 or self.precision == "float64"
-        validate("precision", self.precision, ok, "float64 with lbfgs > 0")
-        self._check_initial_state()
-        small = self.trunk.size(len(self.system_object.components)) <= MOST_PARAMETERS
-        validate("model", self.model, small, f"a trunk of at most {MOST_PARAMETERS} parameters")
-        self.loss_object.validate_components(self.system_object.components)
-        if self.form == "gated":
-            validate_gate(self.gate_object, self.horizon)
-        else:
-            allowed = f"False with form={self.form!r}, which has no gate"
-            validate("hard_velocity", self.hard_velocity, not self.hard_velocity, allowed)
 
     def _check_initial_state(self) -> None:
         system = self.system_object
@@ -152,6 +152,18 @@ class RunSpec:
         for name, start, positive in zip(system.components, position, system.positive, strict=True):
             ok = start > system.floor or not positive
             validate("initial_position", position, ok, f"such that {name} > {system.floor}")
+
+    def _check_combinations(self) -> None:
+        ok = self.lbfgs == 0 or self.precision == "float64"
+        validate("precision", self.precision, ok, "float64 with lbfgs > 0")
+        small = self.trunk.size(len(self.system_object.components)) <= MOST_PARAMETERS
+        validate("model", self.model, small, f"a trunk of at most {MOST_PARAMETERS} parameters")
+        self.loss_object.validate_components(self.system_object.components)
+        if self.form == "gated":
+            validate_gate(self.gate_object, self.horizon)
+        else:
+            allowed = f"False with form={self.form!r}, which has no gate"
+            validate("hard_velocity", self.hard_velocity, not self.hard_velocity, allowed)
 
     def select(self, *names: str) -> dict[str, Any]:
         """{name: value} of the named settings, to identify the run in a table."""

@@ -30,6 +30,10 @@ class System(Named):
     initial_velocity: ClassVar[tuple[float, ...]] = ()
     floor: ClassVar[float] = 1e-4  # r_min
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        set_numbers(self, {"k": STIFFNESS})
+
     def acceleration(self, q: State, v: State) -> tuple[Array, ...]:
         """The right-hand side, one array per component."""
         raise NotImplementedError
@@ -61,7 +65,7 @@ class SpringPendulum(System):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        set_numbers(self, {"k": STIFFNESS, "m": (1e-3, 1e3), "L0": (1e-3, 1e3)})
+        set_numbers(self, {"m": (1e-3, 1e3), "L0": (1e-3, 1e3)})
         set_numbers(self, dict.fromkeys(("g", "c_r", "c_theta"), (0, 1e3)))
 
     def acceleration(self, q: State, v: State) -> tuple[Array, ...]:
@@ -83,16 +87,7 @@ class SpringPendulum(System):
 
 
 @dataclass(frozen=True)
-class _Stiff(System):
-    """A system whose only number is its stiffness k > 0."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        set_numbers(self, {"k": STIFFNESS})
-
-
-@dataclass(frozen=True)
-class HenonHeiles(_Stiff):
+class HenonHeiles(System):
     """Hénon–Heiles system with both frequencies √k: x'' = −k(x + 2xy), y'' = −k(y + x² − y²)."""
 
     name = "henon_heiles"
@@ -113,7 +108,7 @@ class HenonHeiles(_Stiff):
 
 
 @dataclass(frozen=True)
-class Quartic(_Stiff):
+class Quartic(System):
     """Quartic oscillator x'' = −x − kx³: one component, which balancing cannot reweight."""
 
     name = "quartic"
@@ -133,7 +128,7 @@ class Quartic(_Stiff):
 
 
 @dataclass(frozen=True)
-class VanDerPol(_Stiff):
+class VanDerPol(System):
     """Van der Pol oscillator x'' = k(1 − x²)x' − x; k is usually called μ. Energy is not kept."""
 
     name = "van_der_pol"

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -31,8 +31,9 @@ RESOLVE_EVERY = 100  # updates
 # Largest tail of a Chebyshev series relative to its largest coefficient: the rounding of ũ''.
 RESOLUTION = {"float32": 1e-6, "float64": 1e-13}
 HEADLESS = "PINNLIB_HEADLESS"  # set where a notebook runs without a reader; see runs/progress.py
+Row = dict[str, np.ndarray]  # a line of the histories of a batch: name → (runs,)
 # Settings in which the runs of a batch may differ, besides the numbers of their system.
-NUMBERS = {"k", "lambda_ic", "lambda_phys", "seed", "initial_position", "initial_velocity"}
+MAY_DIFFER = {"k", "lambda_ic", "lambda_phys", "seed", "initial_position", "initial_velocity"}
 
 
 def streams(seed: int) -> tuple[torch.Generator, ...]:
@@ -70,10 +71,10 @@ class Collocation:
 
 
 class Objective:
-    """The named loss terms of a batch of runs, which differ in NUMBERS only."""
+    """The named loss terms of a batch of runs, which differ in MAY_DIFFER only."""
 
-    def __init__(self, specs: Sequence[RunSpec], frozen: bool = False):
-        """`frozen`: a fixed function, whose balancing scales are those of its first call."""
+    def __init__(self, specs: Sequence[RunSpec], fixed: bool = False):
+        """`fixed`: one and the same function, with the balancing scales of its first call."""
         dtype = specs[0].dtype
         system = stack([spec.system_object for spec in specs], dtype)
         self.ansatz = ansatz_of(specs, system, dtype)
@@ -82,7 +83,7 @@ class Objective:
         self.tolerance = RESOLUTION[specs[0].precision]
         nodes = self.ansatz.trunk.nodes
         self.nodes = None if nodes is None else [nodes] * len(specs)
-        self.physics = specs[0].loss_object.start(frozen)
+        self.physics = specs[0].loss_object.start(fixed)
         self.position = torch.tensor([spec.initial_position for spec in specs], dtype=dtype)
         self.velocity = torch.tensor([spec.initial_velocity for spec in specs], dtype=dtype)
         self.lambda_phys = torch.tensor([spec.lambda_phys for spec in specs], dtype=dtype)
@@ -96,18 +97,25 @@ class Objective:
             self.nodes = trunk.resolve(blocks, self.horizon, self.nodes, self.tolerance)
 
     def terms(self, theta: Tensor, t: Tensor) -> dict[str, Tensor]:
-        """The loss, its terms and the RMS of each residual component, each (runs,)."""
+        """The loss "total", its terms and the RMS of each residual component, each (runs,).
+
+        total = λ_phys · physics + λ_IC · (velocity [+ position, if the form is "soft"])
+
+        physics is the run's loss of the mean squares of R over the random times; velocity and
+        position are mean squares over the components of u'(0) − v₀ and u(0) − q₀. Each row of t is
+        the random times of a run, then t = 0 in the last column: t is (runs, points + 1).
+        """
         series = None if self.nodes is None else Series(self.horizon, self.nodes)
-        jets = self.ansatz.jets_around(self.ansatz.trunk_jet(theta, t, series), t)
+        jets = self.ansatz.gated_jets(self.ansatz.trunk_jet(theta, t, series), t)
         residual = self.ansatz.residual(jets)
         mean_square = torch.stack([ops.mean_square(r, self.points) for r in residual], dim=1)
         physics = self.physics(mean_square)
-        start = [Jet(*(order[:, self.points] for order in jet)) for jet in jets]  # at t = 0
-        velocity = _mean_squares([jet.first for jet in start], self.velocity)
+        at_zero = [Jet(*(order[:, self.points] for order in jet)) for jet in jets]
+        velocity = _mean_squares([jet.first for jet in at_zero], self.velocity)
         loss = self.lambda_phys * physics + self.lambda_ic * velocity
         terms = {"physics": physics, "velocity": velocity}
         if self.ansatz.form == "soft":
-            terms["position"] = _mean_squares([jet.value for jet in start], self.position)
+            terms["position"] = _mean_squares([jet.value for jet in at_zero], self.position)
             loss = loss + self.lambda_ic * terms["position"]
         for c, name in enumerate(self.ansatz.system.components):
             terms[f"rms_{name}"] = ops.sqrt(mean_square[:, c])
@@ -121,11 +129,11 @@ def _mean_squares(components: Sequence[Tensor], target: Tensor) -> Tensor:
 
 
 def batches(specs: Iterable[RunSpec], parts: int = 1) -> Iterator[list[RunSpec]]:
-    """Lists of specs that train together: they differ in NUMBERS only, equal seeds side by side.
+    """Lists of specs that train together: they differ in MAY_DIFFER only, equal seeds side by side.
 
     Runs of one kind are cut into about `parts` lists, of at most `trunk.batch` runs each.
     """
-    names = [field.name for field in fields(RunSpec) if field.name not in {*NUMBERS, "system"}]
+    names = [field.name for field in fields(RunSpec) if field.name not in {*MAY_DIFFER, "system"}]
     groups: dict[tuple, list[RunSpec]] = {}
     for spec in specs:
         kind = (type(spec.system_object), *spec.select(*names).values())
@@ -137,7 +145,7 @@ def batches(specs: Iterable[RunSpec], parts: int = 1) -> Iterator[list[RunSpec]]
             yield group[i : i + width]
 
 
-def start(specs: Sequence[RunSpec]) -> tuple[Tensor, Collocation, Objective]:
+def begin_training(specs: Sequence[RunSpec]) -> tuple[Tensor, Collocation, Objective]:
     """Parameters (runs, size), collocation and objective before the first update."""
     theta = torch.stack([initial_parameters(spec) for spec in specs])
     return theta.requires_grad_(), Collocation(specs), Objective(specs)
@@ -156,15 +164,13 @@ def train_batch(
         _ = spec.reference  # a problem without a solution is noticed before the training
     began = time.perf_counter()
     steps = specs[0].steps
-    theta, collocation, objective = start(specs)
+    theta, collocation, objective = begin_training(specs)
     step = specs[0].optimiser_object.start(theta)
     schedule = specs[0].schedule_object
-    history: dict[int, dict[str, np.ndarray]] = {}  # update → name → (runs,)
-    kept: dict[int, Tensor] = {}  # update → parameters
-    last_logged = 0
-    if 0 in snapshots:
-        kept[0] = theta.detach().clone()
     ones = torch.ones(len(specs), dtype=theta.dtype)
+    history: list[Row] = []
+    kept = {0: theta.detach().clone()} if 0 in snapshots else {}  # update → parameters
+    last_logged = 0
     for update in range(1, steps + 1):
         if update % RESOLVE_EVERY == 1:
             objective.resolve(theta)
@@ -174,38 +180,45 @@ def train_batch(
         if update in snapshots:
             kept[update] = theta.detach().clone()
         if update in (1, steps) or update % HISTORY_EVERY == 0:
-            history[update] = {name: term.detach().numpy().copy() for name, term in terms.items()}
+            row = {name: term.detach().numpy().copy() for name, term in terms.items()}
+            history.append({"update": np.full(len(specs), update)} | row)
             advance((update - last_logged) * len(specs))
             last_logged = update
     seconds = (time.perf_counter() - began) / len(specs)
     results = []
     for i, spec in enumerate(specs):
-        rows = [
-            {"update": update} | {name: float(term[i]) for name, term in terms.items()}
-            for update, terms in history.items()
-        ]
-        own, own_seconds = theta.detach()[i], seconds
-        if spec.lbfgs:
-            began = time.perf_counter()
-            own, last_row = _refine(spec, own, advance)
-            rows.append(last_row)
-            own_seconds += time.perf_counter() - began
-        parameters = own.numpy().copy()
-        parameters[np.isnan(parameters)] = np.nan  # the bits of a computed NaN differ by machine
+        rows = [{name: column[i].item() for name, column in row.items()} for row in history]
+        result = _finish(spec, theta.detach()[i], rows, seconds, advance)
         own_snapshots = {update: copy[i].numpy() for update, copy in kept.items()}
-        status, metrics = _outcome(spec, parameters)
-        table = pd.DataFrame(rows)
         nodes = None if objective.nodes is None else objective.nodes[i]
-        outcome = (status, metrics, table, parameters, own_seconds, own_snapshots, nodes)
-        results.append(Result(spec, *outcome))
+        results.append(replace(result, snapshots=own_snapshots, nodes=nodes))
     return results
+
+
+def _finish(
+    spec: RunSpec,
+    parameters: Tensor,
+    rows: list[dict[str, float]],
+    seconds: float,
+    advance: Callable[[int], object],
+) -> Result:
+    """The result of a run after its updates: L-BFGS, if the run has it, then the metrics."""
+    if spec.lbfgs:
+        began = time.perf_counter()
+        parameters, last_row = _refine(spec, parameters, advance)
+        rows = [*rows, last_row]
+        seconds += time.perf_counter() - began
+    numbers = parameters.numpy().copy()
+    numbers[np.isnan(numbers)] = np.nan  # the bits of a computed NaN differ by machine
+    status, metrics = _outcome(spec, numbers)
+    return Result(spec, status, metrics, pd.DataFrame(rows), numbers, seconds)
 
 
 def _refine(
     spec: RunSpec, parameters: Tensor, advance: Callable[[int], object]
 ) -> tuple[Tensor, dict[str, float]]:
     """The parameters after L-BFGS at equally spaced times, and the last row of the history."""
-    objective = Objective([spec], frozen=True)
+    objective = Objective([spec], fixed=True)
     objective.resolve(parameters[None])
     shares = torch.arange(1, spec.points + 1, dtype=torch.float64) / spec.points
     t = torch.cat([shares * spec.horizon, torch.zeros(1, dtype=torch.float64)])[None]
@@ -263,9 +276,12 @@ def train(
     If one of several runs raises an error, the others are trained all the same; then a
     TrainingError names it, whose `results` are theirs.
     """
+    allowed = "a RunSpec or a list of at least one RunSpec"
+    given_as_list = isinstance(specs, Iterable) and not isinstance(specs, str)
+    validate("specs", specs, given_as_list or isinstance(specs, RunSpec), allowed)
     specs = [specs] if isinstance(specs, RunSpec) else list(specs)
     ok = specs and all(isinstance(spec, RunSpec) for spec in specs)
-    validate("specs", specs, ok, "a RunSpec or a list of at least one RunSpec")
+    validate("specs", specs, ok, allowed)
     snapshots = list(snapshots)
     least = min(spec.steps for spec in specs)
     ok = all(is_whole(update, 0) and update <= least for update in snapshots)

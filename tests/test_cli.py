@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from pinnlib import MODELS
@@ -131,6 +132,7 @@ def test_an_error_names_the_option_and_what_is_allowed(line, why, capsys):
         "reproduce --study table",
         "reproduce --profile smoke --study main --workers 2",
         "reproduce --fresh --only 1",
+        "reproduce --fresh --output build/nowhere --only 05 --only 07 --only 09",
         "reproduce --save --only 03",
         "reproduce --output build/mine --only 03",
         "sweep --study main --study table --model adaptive --dry-run",
@@ -140,6 +142,15 @@ def test_an_error_names_the_option_and_what_is_allowed(line, why, capsys):
 )
 def test_a_valid_call_is_accepted(line):
     assert cli.parse(line.split()).verb == line.split()[0]
+
+
+def test_a_notebook_needs_records_if_it_reads_and_does_not_train_them():
+    needy = set()
+    for path in pipeline.numbered():
+        (reads,) = re.findall(r"\*\*Reads\*\* ([^\n]*)", nbformat.read(path, 4).cells[0].source)
+        if "the records" in reads and "train_missing" not in pipeline.default_parameters(path):
+            needy.add(path.name[:2])
+    assert needy == cli.NEED_RECORDS
 
 
 @pytest.mark.parametrize("error", [UserError, ValueError])

@@ -126,7 +126,7 @@ def test_frequencies_are_those_of_the_records(records):
     of_linear = table[table["gate"] == "linear"]
     assert list(table) == coverage.FREQUENCY
     assert of_linear["learned"].tolist() == result_of(records[linear.key]).frequencies.tolist()
-    assert of_linear["start"].tolist() == linear.trunk.start.tolist()
+    assert of_linear["start"].tolist() == linear.trunk.initial_frequencies.tolist()
 
 
 def test_runs_without_a_record_give_empty_tables():

@@ -153,8 +153,8 @@ def test_the_controls_of_the_default_run():
         "λ_IC": ["0", "1", "5", "10", "50", "100", "500"],
         "loss": labels["loss"],  # and variants on record
         "seed": [f"{seed}" for seed in range(20)],
-        "beside": ["nothing", "exp", "linear", "tanh", "rational"],
-        "gate": ["exp", "linear", "tanh", "rational"],
+        "beside": ["nothing", *GATES],
+        "gate": list(GATES),
         "α": multiples,
         "scale": multiples,
     }
@@ -485,7 +485,7 @@ def test_any_valid_setting_can_be_shown(folder, blank_portraits):
         seed=123,
         **TINY,
     )
-    assert view.spec == view.menus.start
+    assert view.spec == view.menus.initial_spec
 
 
 def test_select_keeps_settings_without_a_control(view):

@@ -28,12 +28,12 @@ def test_the_closed_form_is_the_second_derivative_of_the_features():
     spec, times = RunSpec(gate="exp(alpha=0.5)"), np.array([0.3, 4.0])
     t = torch.tensor(times, requires_grad=True)
     total = 0
-    for omega in spec.trunk.start:
+    for omega in spec.trunk.initial_frequencies:
         for wave in (torch.sin, torch.cos):
             y = (1 - torch.exp(-0.5 * t)) * wave(omega * t)
             (slope,) = torch.autograd.grad(y.sum(), t, create_graph=True)
             total = total + torch.autograd.grad(slope.sum(), t)[0] ** 2
-    factor = np.sqrt(1 + torch.sigmoid(spec.ansatz().start[0, 0, 0]).item() ** 2)
+    factor = np.sqrt(1 + torch.sigmoid(spec.ansatz().latent_start[0, 0, 0]).item() ** 2)
     np.testing.assert_allclose(
         jacobian_profiles.envelope(spec, times), factor * total.sqrt().numpy(), rtol=1e-10
     )

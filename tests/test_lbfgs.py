@@ -77,7 +77,7 @@ def test_lbfgs_lowers_the_loss_at_fixed_times(settings):
     assert last["update"] == 28
     assert refined.status == "ok"
 
-    objective = Objective([refined.spec], frozen=True)  # its scales: before L-BFGS
+    objective = Objective([refined.spec], fixed=True)  # its scales: before L-BFGS
     times = fixed_times(refined.spec)
     terms = []
     for parameters in (plain.parameters, refined.parameters):

@@ -514,9 +514,9 @@ def test_a_series_adds_no_error_in_single_precision():
         assert torch.equal(left, right.float())
 
 
-def plain_ansatz(frame, start, drift, positive, floor, u):
+def plain_ansatz(factor_and_gate, start, drift, positive, floor, u):
     """q, q', q'' per component, from y = start + drift·g + f·u."""
-    factor, gate = frame
+    factor, gate = factor_and_gate
     f0, f1, f2 = (order[:, None] for order in factor)
     g0, g1, g2 = (order[:, None] for order in gate)
     u0, u1, u2 = u
@@ -543,12 +543,12 @@ def test_the_ansatz_is_the_plain_formula(positive):
     components = len(positive)
     u = random_tensor(3, runs, components, points).unbind()
     numbers = random_tensor(2, 3, runs, points).detach()
-    frame = [jet.unbind() for jet in numbers]
+    factor_and_gate = [jet.unbind() for jet in numbers]
     start = random_tensor(runs, components).detach()
     drift = random_tensor(runs, components, 1)[..., 0].detach()
     constants = (start, drift, positive, 1e-4)
-    found = autograd.AnsatzJet.apply(frame, *constants, *u)
-    expected = plain_ansatz(frame, *constants, u)
+    found = autograd.AnsatzJet.apply(factor_and_gate, *constants, *u)
+    expected = plain_ansatz(factor_and_gate, *constants, u)
     assert_same_with_gradients(found, expected, u)
 
 

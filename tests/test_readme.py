@@ -161,6 +161,11 @@ def test_a_gate_of_ones_own_is_in_the_explorer(registries):
     assert "exp: On record" in explorer.status.value
     with pytest.raises(ValueError, match="tau"):
         RunSpec(gate="log(width=1)")
+    (script,) = re.findall(r"`(\(result,\) = train\(.*?\))`", YOURS)
+    names = {"train": train, "RunSpec": RunSpec}
+    exec(script, names)
+    assert names["result"].spec == RunSpec(gate="log", steps=200)
+    assert names["result"].status == "ok"
 
 
 @pytest.mark.slow

@@ -244,6 +244,20 @@ def test_help_and_an_unknown_verb_need_no_environment(project):
     assert not (project / ".venv").exists()
 
 
+def test_the_stated_times_agree():
+    readme = (ROOT / "README.md").read_text()
+    rebuild, tests = re.search(
+        r"rebuild .* (\d+) minutes and the tests about (\d+)", readme
+    ).groups()
+    contributing = (ROOT / "CONTRIBUTING.md").read_text()
+    program = (ROOT / "run_all.sh").read_text()
+    assert f"set-up (about {tests} minutes)" in contributing
+    assert f"all tests (about {tests} minutes on two cores)" in program
+    assert f"`./run_all.sh --save` (about {rebuild} minutes)" in contributing
+    for text in (readme, contributing, program):
+        assert re.search("--fast.*one to two minutes", text)
+
+
 # System packages
 
 
@@ -309,6 +323,13 @@ def test_others_read_the_command(system):
     assert calls == []
     assert f"sudo apt-get install --no-install-recommends {LATEX}" in done.stderr
     assert done.stdout == "python -m pinnlib reproduce\n"
+
+
+@pytest.mark.environment
+@pytest.mark.parametrize("line", ["--no-pdf --only 03", "reproduce --no-pdf --only 03"])
+def test_the_verb_reproduce_may_be_left_out(system, line):
+    done, _ = system(*line.split())
+    assert done.stdout == "python -m pinnlib reproduce --no-pdf --only 03\n"
 
 
 @pytest.mark.environment

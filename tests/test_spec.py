@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+import re
 import sys
 import warnings
 
@@ -219,9 +220,9 @@ def test_a_number_of_too_many_digits_is_refused_by_name():
         RunSpec(k=10**5000)
 
 
-@pytest.mark.parametrize("specs", [[], "adaptive", [RunSpec(), "x"], [None]])
+@pytest.mark.parametrize("specs", [[], "adaptive", 5, [RunSpec(), "x"], [None]])
 def test_train_wants_specs(specs):
-    with pytest.raises(ValueError, match="^specs="):
+    with pytest.raises(ValueError, match=f"^specs={re.escape(repr(specs))} "):
         pinnlib.train(specs)
 
 
@@ -250,7 +251,7 @@ def test_a_run_of_a_batch_that_fails_leaves_the_results_of_the_batch(monkeypatch
 
 
 def test_the_error_of_a_single_run_is_raised_before_it_is_trained(monkeypatch):
-    monkeypatch.setattr(training, "start", None)  # of a training
+    monkeypatch.setattr(training, "begin_training", None)
     with pytest.raises(ValueError, match="^problem=.*no reference solution"):
         pinnlib.train(RunSpec(**UNBOUND))
 
@@ -562,6 +563,29 @@ def test_a_class_stands_in_its_registry_under_its_own_name(monkeypatch):
     monkeypatch.setitem(GATES, "bare", bare)
     with pytest.raises(ValueError, match="^gate='bare'.*Bare"):
         RunSpec(gate="bare")
+
+
+@dataclasses.dataclass(frozen=True)
+class Jetless(Gate):
+    name = "jetless"
+
+
+def test_an_object_of_a_class_that_is_not_listed_says_how_to_list_it(monkeypatch):
+    with pytest.raises(ValueError, match=r"^gate=.*GATES\['jetless'\] = Jetless"):
+        RunSpec(gate=Jetless())
+    nameless = dataclasses.make_dataclass("Nameless", [], bases=(Gate,), frozen=True)
+    monkeypatch.setitem(GATES, "nameless", nameless)
+    with pytest.raises(ValueError, match="^gate=Nameless.* a class with a `name`"):
+        RunSpec(gate=nameless())
+
+
+def test_a_gate_without_a_jet_or_with_one_for_arrays_only_is_refused(monkeypatch):
+    monkeypatch.setitem(GATES, "jetless", Jetless)
+    with pytest.raises(ValueError, match="^gate='jetless'.* no method jet"):
+        RunSpec(gate="jetless")
+    monkeypatch.setattr(Jetless, "jet", lambda self, t: Jet(np.log1p(t), t, t))
+    with pytest.raises(ValueError, match="^gate='jetless'.* torch tensors"):
+        RunSpec(gate="jetless")
 
 
 def test_a_jet_of_plain_numbers_is_refused_with_the_reason(monkeypatch):

@@ -26,7 +26,7 @@ VERBS = {
 }
 NUMBERS = sorted(path.name[:2] for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
 STATISTICS_STUDIES = ("table", "main", "no_penalty", "expanded", "as_written")  # of notebook 03
-NEED_NO_RECORDS = {"00", "01", "02", "05", "06"}  # 02, 05 and 06 train what they need
+NEED_RECORDS = {"03", "04", "10"}  # the others need none, or train what they need
 MODELS = list(dict.fromkeys(model for study in STUDIES.values() for model in study.seeds))
 GRACE = 10  # seconds after a Ctrl-C in which another one is ignored
 AFTER_STOP = {
@@ -192,7 +192,7 @@ def check_reproduce(options: argparse.Namespace) -> None:
 def check_only(options: argparse.Namespace) -> None:
     """Notebooks that read new records need some in the folder, or notebook 02 to train them."""
     numbers = set(options.only or NUMBERS)
-    readers = ", ".join(sorted(numbers - NEED_NO_RECORDS))
+    readers = ", ".join(sorted(numbers & NEED_RECORDS))
     default = "build/smoke" if options.profile == "smoke" else "build/fresh"
     records = Path(options.output or default, "data", "records")
     if readers and "02" not in numbers and not any((ROOT / records).glob("*.jsonl")):

@@ -4,5 +4,6 @@ They use only operations that IEEE 754 fixes (+, −, ×, ÷, √, fma, rounding
 
     lanes       fma and vectors, for Numba
     loops       elementary functions, sums, products, trunks, the ansatz and Adam
-    autograd    the loops of the trunks and of the ansatz as torch operations
+    autograd    the loops as torch operations, with gradients
+    network     tanh networks, run by run, and their Chebyshev series
 """

@@ -1,6 +1,6 @@
-"""The loops of the trunks and of the ansatz as torch operations, with gradients."""
+"""The loops as torch operations, with gradients."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +14,94 @@ from pinnlib.compiled import loops
 def arrays(tensors: Iterable[Tensor]) -> tuple[np.ndarray, ...]:
     """The contiguous NumPy arrays of some tensors."""
     return tuple(tensor.contiguous().numpy() for tensor in tensors)
+
+
+def elementary(function: Any, derivative: Callable[[Tensor, Tensor], Tensor]) -> Any:
+    """`function` for tensors and arrays; `derivative` is given x and y = function(x)."""
+
+    class Elementary(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            y = torch.from_numpy(np.asarray(_quietly(function, x.numpy())))
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, bar: Tensor) -> Tensor:
+            return bar * derivative(*ctx.saved_tensors)
+
+    def apply(x: Any) -> Any:
+        return Elementary.apply(x) if isinstance(x, Tensor) else _quietly(function, x)
+
+    apply.__name__ = apply.__qualname__ = function.__name__
+    return apply
+
+
+def _quietly(function: Any, x: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return function(x)
+
+
+class SinCos(torch.autograd.Function):
+    """(sin x, cos x)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> tuple[Tensor, Tensor]:
+        x = x.contiguous()
+        sine, cosine = torch.empty_like(x), torch.empty_like(x)
+        loops.sin_and_cos(*(array.reshape(-1) for array in arrays((x, sine, cosine))))
+        ctx.save_for_backward(sine, cosine)
+        return sine, cosine
+
+    @staticmethod
+    def backward(ctx: Any, bar_sine: Tensor, bar_cosine: Tensor) -> Tensor:
+        sine, cosine = ctx.saved_tensors
+        return bar_sine * cosine - bar_cosine * sine
+
+
+class RowSums(torch.autograd.Function):
+    """The sums over the last axis of x."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.shape = x.shape
+        rows = x.contiguous().numpy().reshape(-1, x.shape[-1])
+        return torch.from_numpy(loops.sum_rows(rows)).view(x.shape[:-1])
+
+    @staticmethod
+    def backward(ctx: Any, bar: Tensor) -> Tensor:
+        return bar[..., None].expand(ctx.shape)
+
+
+class Product(torch.autograd.Function):
+    """The matrix product of a (rows, inner) and b (inner, columns)."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return torch.from_numpy(loops.matrix_product(*arrays((a, b))))
+
+    @staticmethod
+    def backward(ctx: Any, bar: Tensor) -> tuple[Tensor, Tensor]:
+        a, b = ctx.saved_tensors
+        return Product.apply(bar, b.T), Product.apply(a.T, bar)
+
+
+class MeanSquare(torch.autograd.Function):
+    """The mean of x² over the first `points` entries of every row."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, points: int) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.points = points
+        return torch.from_numpy(loops.sum_of_squares(x.contiguous().numpy(), points)) / points
+
+    @staticmethod
+    def backward(ctx: Any, bar: Tensor) -> tuple[Tensor, None]:
+        (x,) = ctx.saved_tensors
+        gradient = x * (bar * 2 / ctx.points)[:, None]
+        gradient[:, ctx.points :] = 0
+        return gradient, None
 
 
 class FourierSeries(torch.autograd.Function):
@@ -156,14 +244,14 @@ class AnsatzJet(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
-        frame: Any,  # the jets f and g
+        factor_and_gate: Any,  # the jets f and g
         start: Tensor,
         drift: Tensor,
         positive: Sequence[bool],
         floor: float,
         *u: Tensor,
     ) -> tuple:
-        factor, gate = (arrays(jet) for jet in frame)
+        factor, gate = (arrays(jet) for jet in factor_and_gate)
         flags = np.array(positive)
         kept = tuple(np.empty(u[0].shape, factor[0].dtype) for _ in range(3))
         runs, components, points = u[0].shape

@@ -43,8 +43,10 @@ class Explorer:
     def __init__(self, folder: str | Path = RECORDS, beside: str = NO_GATE, **settings: Any):
         # A slider passes many problems that are not on file; a picture needs no last digits.
         warnings.filterwarnings("ignore", category=NotOnFileWarning)
+        exists = Path(folder).is_dir()
+        validate("folder", str(folder), exists, f"an existing folder, not {Path(folder).resolve()}")
         has_records = any(Path(folder).glob("*.jsonl"))
-        validate("folder", str(folder), has_records, "a folder with records of runs")
+        validate("folder", str(folder), has_records, "a folder with records, files named *.jsonl")
         if beside != NO_GATE:
             beside = str(lookup("beside", GATES, beside))
         start = RunSpec(**settings)

@@ -51,8 +51,8 @@ class Menus:
     the user has changed a setting.
     """
 
-    def __init__(self, start: RunSpec, beside: str, runs: RunLibrary, on_change: Callable):
-        self.start = start
+    def __init__(self, spec: RunSpec, beside: str, runs: RunLibrary, on_change: Callable):
+        self.initial_spec = spec
         self.runs = runs
         self.on_change = on_change
         self._updating = False  # True while the program, not the user, sets the controls
@@ -80,8 +80,8 @@ class Menus:
         self.more = widgets.Accordion([grid], titles=["More settings"])
         self.box = widgets.VBox([self.panel, self.more])
         self._offer_numbers(GATES[RunSpec.gate]())
-        self.select(start)
-        if not all(getattr(start, name) == getattr(RunSpec, name) for name in MORE):
+        self.select(spec)
+        if not all(getattr(spec, name) == getattr(RunSpec, name) for name in MORE):
             self.more.selected_index = 0
 
     def _connect(self, control, name):
@@ -96,7 +96,7 @@ class Menus:
         gate = dataclasses.replace(self._gate, **numbers)
         settings = {name: self.controls[name].value for name in OFFERS}
         settings |= self._initial_state
-        return dataclasses.replace(self.start, gate=str(gate), **settings)
+        return dataclasses.replace(self.initial_spec, gate=str(gate), **settings)
 
     @property
     def shown(self) -> list[RunSpec]:
@@ -110,7 +110,7 @@ class Menus:
     def select(self, spec: RunSpec) -> None:
         """Set all controls to a run; `on_change` is not called."""
         validate("spec", spec, isinstance(spec, RunSpec), "a RunSpec")
-        self.start = spec
+        self.initial_spec = spec
         self._opened.append(spec)
         self._initial_state = spec.select(*START)
         with self._setting_controls():
@@ -141,7 +141,7 @@ class Menus:
     def _offers(self, name):
         """The usual values of a setting, those on record and those of the runs opened here."""
         system = lookup("system", SYSTEMS, self.controls["system"].value)
-        chosen = {"system": str(system), "optimiser": self.start.optimiser}
+        chosen = {"system": str(system), "optimiser": self.initial_spec.optimiser}
         same = {other: chosen[other] for other in WITHIN.get(name, ())}
         recorded = self.runs.values(name, **same)
         values = list(OFFERS[name])

@@ -138,7 +138,7 @@ def learned_frequencies(specs: Sequence[RunSpec], records: Records) -> pd.DataFr
             continue
         columns = spec.select("gate", "k", "seed")
         columns["number"] = range(len(learned))
-        columns["start"] = spec.trunk.start
+        columns["start"] = spec.trunk.initial_frequencies
         columns["learned"] = learned
         frames.append(pd.DataFrame(columns))
     return _concatenate(frames, FREQUENCY)

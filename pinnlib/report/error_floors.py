@@ -27,15 +27,15 @@ def best_head(spec: RunSpec, parameters: np.ndarray) -> np.ndarray:
     system = spec.system_object
     theta = torch.as_tensor(parameters).double()
     times = torch.tensor(spec.reference.t[::4])[None]
-    features = 2 * len(trunk.start)
+    features = 2 * len(trunk.initial_frequencies)
     unit = torch.eye(features + 1, dtype=torch.double)[None]
     blocks = trunk.blocks(theta[None], len(system.components))
     blocks["weight"] = unit[:, :, :features]  # an output per feature,
     blocks["bias"] = unit[:, -1]  # and a constant one
     outputs = trunk.jet(blocks, times)
     ansatz = spec.ansatz()
-    factor, gate = ansatz.frame(times)
-    offset = ansatz.start[0] + ansatz.drift[0] * gate.value
+    factor, gate = ansatz.factor_and_gate(times)
+    offset = ansatz.latent_start[0] + ansatz.drift[0] * gate.value
     basis = factor.value * outputs.value[0]  # (features + 1, times)
     latent = to_latent(system, spec.reference.q[:, ::4])
     target = torch.tensor(latent) - offset

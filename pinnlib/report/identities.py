@@ -73,7 +73,7 @@ def _adaptive_model(spec, theta, t):
     features = torch.cat([phase.sin(), phase.cos()])
     free = weight @ features + bias[:, None]
     gate = spec.gate_object.jet(t).value
-    rho, angle = spec.ansatz().start[0] + gate * free
+    rho, angle = spec.ansatz().latent_start[0] + gate * free
     r = spec.system_object.floor + softplus(rho)
     return free, torch.stack([r, angle])
 
@@ -97,7 +97,7 @@ def parameter_counts(_: Any) -> Finding:
 
 
 def frequencies(_: Any) -> Finding:
-    start = MODELS["adaptive"]().start
+    start = MODELS["adaptive"]().initial_frequencies
     features = MODELS["fixed"]().shapes(2)["weight"][1]
     bands = start.reshape(2, -1)
     ends = bands[:, [0, -1]]
@@ -156,7 +156,7 @@ def velocities(_: Any) -> Finding:
         t = torch.zeros(1, dtype=torch.float64, requires_grad=True)
         theta = random_parameters(spec, draw)
         free, state = _adaptive_model(spec, theta, t)
-        radial = torch.sigmoid(spec.ansatz().start[0, 0])
+        radial = torch.sigmoid(spec.ansatz().latent_start[0, 0])
         factor = torch.stack([radial, torch.ones_like(radial)])
         gate = spec.gate_object.jet(t)
         expected = factor * gate.first * free
@@ -254,7 +254,7 @@ def residual_dynamics(_: Any) -> Finding:
 
 def function_class(_: Any) -> Finding:
     t = _times(0, 10, 2000)[:, None]
-    omega = torch.from_numpy(MODELS["fixed"]().start)
+    omega = torch.from_numpy(MODELS["fixed"]().initial_frequencies)
     phase = omega * t
     trunk = torch.cat([phase.sin(), phase.cos(), torch.ones_like(t)], dim=1)
     heads = normal(20 * trunk.shape[1], 0).view(-1, 20)

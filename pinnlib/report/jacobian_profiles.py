@@ -22,7 +22,7 @@ def profiles(specs: Specs, updates: Updates, records: Records) -> pd.DataFrame:
         J = ntk.jacobian(spec, parameters, ntk.GRID)
         head = len(parameters)
         if spec.trunk.trainable:
-            head -= len(spec.trunk.start)
+            head -= len(spec.trunk.initial_frequencies)
         row["t"] = ntk.GRID
         row["all"] = ntk.profile(J)
         row["head"] = ntk.profile(J[:, :, :head])
@@ -51,11 +51,11 @@ def envelope(spec: RunSpec, times: np.ndarray) -> np.ndarray:
     """
     jet = spec.gate_object.jet(torch.from_numpy(times[:, None]))
     g, slope, bend = (order.numpy() for order in jet)  # (times, 1)
-    start = spec.ansatz().start.flatten()
+    start = spec.ansatz().latent_start.flatten()
     slopes = torch.ones_like(start)
     positive = list(spec.system_object.positive)
     slopes[positive] = torch.sigmoid(start[positive])
-    omega = spec.trunk.start
+    omega = spec.trunk.initial_frequencies
     first = bend - omega**2 * g
     second = 2 * omega * slope
     squares = first**2 + second**2

@@ -16,7 +16,7 @@ from pinnlib.registry import lookup
 from pinnlib.runs.provenance import NUMERICS
 from pinnlib.spec import START, RunSpec, key_of
 from pinnlib.systems import SYSTEMS
-from pinnlib.training import Result, start
+from pinnlib.training import Result, begin_training
 
 Record = dict[str, Any]  # one line of the store
 Records = dict[str, Record]  # by key
@@ -179,7 +179,7 @@ def same_formulas(record: Record) -> bool:
 
     If not, its gate, trunk or system has another formula now, under the same name.
     """
-    theta, collocation, objective = start([RunSpec(**record["spec"])])
+    theta, collocation, objective = begin_training([RunSpec(**record["spec"])])
     objective.resolve(theta)  # as before the first update of a training
     with torch.no_grad():
         terms = objective.terms(theta, collocation.draw())
