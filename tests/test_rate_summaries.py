@@ -46,7 +46,7 @@ FREE = table(product(rate=["published", "own"], loss=["balanced", "mse"], k=TABL
 
 def test_how_often_the_published_rate_is_the_best():
     text = rate_summaries.chosen_rates(TUNING)
-    assert "linear gate's best in 2 of 2 settings and the exponential gate's in 1, which" in text
+    assert "linear gate's best in 2 of 2 settings and the exponential gate's in 1; the" in text
     assert text.endswith("wants a higher one in 1.")
 
 

@@ -73,7 +73,8 @@ def chosen_rates(tuning: pd.DataFrame) -> str:
     higher = (rates["lr"][rates["gate"] == "exp"] > PUBLISHED_RATE).sum()
     return (
         f"The published rate is the linear gate's best in {linear.sum()} of {len(linear)} settings"
-        f" and the exponential gate's in {exp.sum()}, which wants a higher one in {higher}."
+        f" and the exponential gate's in {exp.sum()}; the exponential gate wants a higher one in"
+        f" {higher}."
     )
 
 
