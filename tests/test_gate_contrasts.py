@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from pinnlib.registry import UserError
-from pinnlib.report import gate_choice, gate_contrasts
+from pinnlib.report import gate_answers, gate_choice, gate_contrasts
+from pinnlib.report.gate_rules import TOO_FEW
 from pinnlib.runs.studies import TEN_GATES
 from pinnlib.runs.table import specs_of
 
@@ -111,6 +112,24 @@ def test_every_question_is_in_the_table():
     assert counts["exp, linear: updates"] == 2 * 2
     assert counts["own, reference trajectory"] == 2 * 2
     assert set(compared) - set(counts.index) == {"loss"}  # both losses prefer the same gate here
+
+
+def test_questions_of_significance_are_open_with_three_seeds():
+    turned = dict(zip(TEN, reversed(TEN.values()), strict=True))
+    studies = {
+        "gates": runs(TEN, seeds=3),
+        "gates_mse": runs(turned, seeds=3),
+        "budget": runs(PUBLISHED, seeds=3, steps=25000),
+        "hard_velocity": runs(PUBLISHED, seeds=3),
+    }
+    own = runs(PUBLISHED, seeds=3).assign(own_rel_l2_u=0.5, own_rel_l2_theta=0.25)
+    part = runs(PUBLISHED, seeds=3)
+    methods = dict.fromkeys(("Adam", "Levenberg–Marquardt", "SGD"), part)
+    compared = gate_contrasts.compare(studies, own, methods)
+    found = gate_answers.gate_study_answers(compared, studies, "none of its 6 runs converged")
+    answers = {rule: answer for rule, (answer, _) in found.items()}
+    assert answers.pop("conditioning") == "not conditioning"
+    assert set(answers.values()) == {TOO_FEW}
 
 
 def test_runs_are_counted_once():

@@ -135,6 +135,7 @@ def test_budget(ratios, p, answer):
 def test_too_few_seeds_for_any_significant_contrast(seeds, tests, planned, answer):
     contrasts = table([2.0] * tests, n=seeds)
     assert gate_rules.too_few_seeds(contrasts, planned) == answer
+    assert not gate_rules.too_few_seeds(contrasts[:0], planned)
 
 
 def test_enough_seeds_are_those_that_can_reach_significance():

@@ -73,7 +73,6 @@ def plot_ten_gates(runs: pd.DataFrame, gates: Sequence[str]) -> Figure:
         f"Strokes: single seeds (n = {runs['seed'].nunique()}); dots: median; dotted: standing"
         " still. Best worst case (above) on top.\nRed: straight gates; blue: gates that saturate"
         " at 1; purple: saturates at 10.",
-        fontsize=SMALL,
     )
     return figure
 
@@ -160,7 +159,6 @@ def plot_gap_by_optimiser(
         figure,
         "Dots: seeds; marks: median with bootstrap 95% interval, hollow where Levenberg–Marquardt"
         " did not converge.",
-        fontsize=SMALL,
     )
     return figure
 

@@ -105,12 +105,14 @@ def plot_contrasts(table: pd.DataFrame) -> Figure:
 
 
 def _name_group(axis: Axes, group: Group, y: float) -> None:
-    """A line with the question left of the axis, and with words for both directions."""
+    """A grey band with the question left of the axis, and on it the words for both directions."""
     axis.axhspan(y - 0.5, y + 0.5, color="0.93", linewidth=0)
-    look = {"transform": axis.get_yaxis_transform(), "va": "center", "fontsize": SMALL}
+    across = axis.get_yaxis_transform()  # x as a share of the axis, y as in the data
+    look = {"transform": across, "va": "center", "fontsize": SMALL}
     axis.text(-0.015, y, group.title, ha="right", fontweight="bold", **look)
-    axis.text(0.01, y, f"← {group.left}", ha="left", color="0.3", **look)
-    axis.text(0.99, y, f"{group.right} →", ha="right", color="0.3", **look)
+    direction = look | {"color": "0.3"}
+    axis.text(0.01, y, f"← {group.left}", ha="left", **direction)
+    axis.text(0.99, y, f"{group.right} →", ha="right", **direction)
 
 
 def _draw_row(axis: Axes, y: float, row: Any) -> None:

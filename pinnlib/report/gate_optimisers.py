@@ -9,6 +9,7 @@ from pinnlib.analysis import levenberg_marquardt
 from pinnlib.analysis.contrasts import contrasts, ratio_texts
 from pinnlib.report import gate_rules
 from pinnlib.report.gate_contrasts import Runs
+from pinnlib.report.phrases import count_noun
 from pinnlib.report.published import PAPER_GATES
 from pinnlib.report.standing_still import ANGLE
 from pinnlib.style import latex
@@ -69,19 +70,28 @@ def optimiser_ratios(
     rows = []
     for method, table in tables.items():
         for model, part in table.groupby("model"):
-            row = {"method": method, "model": model, "converged": ""}
+            ended = ""
             if method == NEWTON:
-                row["converged"] = "{} of {}".format(*counts.loc[(model, rounds)])
+                ended = _converged_of(counts.loc[(model, rounds)])
+            row = {"method": method, "model": model, "converged": ended}
             rows.append(row | dict(zip(part["k"], ratio_texts(part), strict=True)))
     longer = longer_runs(newton, rounds)
-    stages = longer[longer["rounds"].isin([rounds, 4 * rounds])]
-    for stage, part in stages.groupby("rounds"):
+    counts = convergence(longer, evaluations)
+    for stage in (rounds, 4 * rounds):
+        part = longer[longer["rounds"] == stage]
+        if part.empty:
+            continue
+        method = f"L–M, {count_noun(part['seed'].nunique(), 'seed')}, {stage} rounds"
+        ended = _converged_of(counts.loc[("adaptive", stage)])
+        row = {"method": method, "model": "adaptive", "converged": ended}
         ratios = contrasts(part, [PAPER_GATES]).set_index("k")["ratio"]
-        converged = part["evaluations"] < stage * evaluations
-        row = {"method": f"L–M, {part['seed'].nunique()} seeds, {stage} rounds"}
-        row |= {"model": "adaptive", "converged": f"{converged.sum()} of {len(part)}"}
         rows.append(row | ratios.map("{:.2f}".format).to_dict())
     return pd.DataFrame(rows).fillna("")
+
+
+def _converged_of(counts: pd.Series) -> str:
+    """Such as "0 of 80"."""
+    return f"{counts['converged']} of {counts['of']}"
 
 
 def optimiser_medians(methods: Runs) -> pd.DataFrame:
@@ -134,5 +144,5 @@ def latex_optimisers(ratios: pd.DataFrame) -> str:
     cells = ratios.map(latex.escape)
     cells.columns = ["Method", "Trunk", "Converged", *heads]
     cells["Method"] = cells["Method"].str.replace("Levenberg--Marquardt", "L--M")
-    longer = ["seeds" in method for method in ratios["method"]]
+    longer = ratios["method"].str.startswith("L–M,").tolist()
     return latex.tabular(cells, "lllrrrr", longer)

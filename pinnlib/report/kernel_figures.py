@@ -61,7 +61,6 @@ def plot_jacobian_in_time(profile: pd.DataFrame) -> Figure:
         figure,
         f"Lines: median of {profile['seed'].nunique()} seeds, $k=20$; thin on the right: $k=60$."
         " Dots: closed form of the head,\nand $t\\,g(t)$ scaled to the last time.",
-        fontsize=SMALL,
     )
     return figure
 
@@ -91,7 +90,6 @@ def plot_kernel_in_training(spectra: pd.DataFrame, measured: pd.DataFrame) -> Fi
         figure,
         "Adaptive model, $\\lambda_{IC}=50$, median of 5 seeds at most; thin curves in the middle"
         " and on the right: each $k$, thick: their median.",
-        fontsize=SMALL,
     )
     return figure
 
@@ -180,7 +178,6 @@ def plot_predictors(found: pd.DataFrame, pairs: int) -> Figure:
         figure,
         f"{pairs} pairs of runs. Bars: seeds resampled, level 5% over all {len(found)} quantities"
         " and moments; filled: clear of 0.5.",
-        fontsize=SMALL,
     )
     return figure
 
@@ -199,7 +196,6 @@ def plot_floors(floors: pd.DataFrame) -> Figure:
         figure,
         "Blue: exponential gate; red, dashed: linear gate. Best head: least-squares fit of the"
         " reference with the frequencies\nat the start, or with the learned ones.",
-        fontsize=SMALL,
     )
     return figure
 
