@@ -189,7 +189,7 @@ def plot_basins(case: pd.DataFrame, curves: pd.DataFrame, spec: RunSpec) -> Figu
 
     Right: the errors of the state and of the angle against the residual, both gates.
     """
-    figure, axes = panels(2, 2, height=3.4, width_ratios=(2, 1), sharex="col")
+    figure, axes = panels(2, 2, height=3.0, width_ratios=(2, 1), sharex="col")
     above, below = axes[:, 1]
     for axis in axes[:, 0]:
         axis.remove()

@@ -73,7 +73,7 @@ def plot_headline(table: pd.DataFrame) -> Figure:
     points are significant; the published stiffnesses are boxed.
     """
     options = {"sharex": True, "sharey": "row", "height_ratios": (1.5, 1)}
-    figure, axes = panels(2, 2, width=PRINTED, height=3.6, **options)
+    figure, axes = panels(2, 2, width=PRINTED, height=3.45, **options)
     known = table.dropna(subset="ratio")
     ks = sorted(set(known["k"]))
     for row, (metric, label) in zip(axes, ERRORS.items(), strict=True):

@@ -84,7 +84,7 @@ def plot_loss_gaps(gaps: pd.DataFrame, seeds: pd.DataFrame, compared: pd.DataFra
     lambdas = sorted(set(gaps["lambda_ic"]), reverse=True)
     places = _places(gaps["loss"])
     turned = turned_cells(gaps[gaps["metric"] == "rel_l2_u"])
-    figure, axes = panels(len(lambdas), len(ks), height=4.4, sharex=True, sharey=True)
+    figure, axes = panels(len(lambdas), len(ks), height=4.0, sharex=True, sharey=True)
     for i, lambda_ic in enumerate(lambdas):
         for j, k in enumerate(ks):
             axis = axes[i, j]

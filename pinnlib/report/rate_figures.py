@@ -231,7 +231,7 @@ def plot_forms(runs: pd.DataFrame, variants: Sequence[str], still: pd.DataFrame)
 
 def plot_recipe(runs: pd.DataFrame, settings: Sequence[str], still: pd.DataFrame) -> Figure:
     """The errors against k of the recipe and the published settings; a panel per error."""
-    figure, axes = panels(1, 2, height=2.6)
+    figure, axes = panels(1, 2, height=2.4)
     ks = sorted(set(runs["k"]))
     shifts = np.linspace(-0.24, 0.24, len(settings))
     for axis, metric in zip(axes[0], ("rel_l2_u", "rel_l2_theta"), strict=True):

@@ -99,7 +99,7 @@ def _name_losses(axis: Axes, answers: pd.Series) -> None:
         text = f"{LOSS_NAMES[loss]}: {answers[loss]}"
         look = {"color": colour, "fontsize": 7, "va": "center", "bbox": BACKGROUND}
         axis.text(0.06, y, text, transform=axis.transAxes, **look)
-        y -= 0.075
+        y -= 0.095
 
 
 def plot_system_gaps(
@@ -109,7 +109,7 @@ def plot_system_gaps(
 
     `table` is that of `system_contrasts`; every panel says its verdicts.
     """
-    figure, axes = panels(2, len(stiffnesses), height=4.2, sharey=True)
+    figure, axes = panels(2, len(stiffnesses), height=3.8, sharey=True)
     answers = verdicts.set_index(["system", "rate", "loss"])["answer"]
     limits = _ratio_limits(table)
     for line, rate in zip(axes, RATE_NAMES, strict=True):
