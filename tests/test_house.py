@@ -27,7 +27,7 @@ HEAVY = {"matplotlib", "seaborn", "dask", "distributed", "IPython", "ipykernel",
 LATE = {  # imports inside a function: module → what it imports late, and why
     "pinnlib.bundle.cli": "pinnlib.bundle.commands",  # options are checked before torch is loaded
 }
-CORE_LINES = 1960  # read in two hours
+CORE_LINES = 2000  # read in two hours; room for a gate or two
 NUMBA = {"compiled", "inlined", "ufunc", "intrinsic"}  # decorators
 TOKENS_PER_LINE = 10
 LAYOUT = {
