@@ -1,4 +1,4 @@
-"""Answers of notebook 08: the verdict of every rule as a sentence with its numbers, and as LaTeX.
+"""Answers of notebook 08: the verdict of every rule as a sentence with its numbers.
 
 Mathematics in the texts stands between dollars. `Tables` are `rate_contrasts.comparisons`.
 """
@@ -263,20 +263,12 @@ def answer_values(texts: Texts) -> dict[str, str]:
     return {f"rate_text_{name}": text for name, text in texts.items()}
 
 
-def latex_rate_answers(table: pd.DataFrame) -> str:
-    """The answers of `answer_rows` as LaTeX."""
-    caption = (
-        "Questions on the learning rate, the hard constraint and the recipe, answered by rules"
-        " written beforehand; adaptive model, 20 test seeds. Ratios are medians over seeds: with"
-        " a 95\\% interval, or from the smallest to the largest cell."
-    )
-    columns = table[["Question", "Answer", "Rests on"]].map(latex.escape)
-    return latex.longtable(columns, [0.22, 0.14, 0.55], caption, "tab:rates")
-
-
 def latex_rate_rules(table: pd.DataFrame) -> str:
     """The rules of `answer_rows` as LaTeX."""
-    caption = "The rules behind Table~\\ref{tab:rates}; Holm's correction runs over each question."
+    caption = (
+        "The rules of the questions on the rate in Table~\\ref{tab:questions}; Holm's correction"
+        " runs over each question."
+    )
     columns = table[["Question", "Rule"]].map(latex.escape)
     return latex.longtable(columns, [0.3, 0.65], caption, "tab:raterules")
 
