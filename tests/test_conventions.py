@@ -12,6 +12,7 @@ from pinnlib import __version__
 from pinnlib.bundle.codecheck import codecheck_text
 from pinnlib.bundle.committed import compare_with_committed
 from pinnlib.paths import ROOT
+from pinnlib.registry import UserError
 
 ENVIRONMENT = (ROOT / "environment.yml").read_text()
 CODECHECK = yaml.safe_load((ROOT / "codecheck.yml").read_text())
@@ -139,3 +140,13 @@ def test_the_citation_names_authors_version_and_the_original():
     assert citation["license"] == "MIT"
     (original,) = citation["references"]
     assert original["identifiers"][0]["value"] == "arXiv:2605.04502"
+
+
+def test_a_damaged_manifest_is_named(tmp_path):
+    folder = tmp_path / "data" / "provenance"
+    folder.mkdir(parents=True)
+    (tmp_path / "paper").mkdir()
+    (tmp_path / "paper" / "main.tex").write_text("")
+    (folder / "03_statistics.json").write_text('{"notebook": "03')
+    with pytest.raises(UserError, match=r"03_statistics\.json is damaged: .* --only 03"):
+        codecheck_text(tmp_path)

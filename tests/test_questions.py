@@ -93,7 +93,7 @@ def test_the_gate_matters_if_its_own_rate_leaves_the_gap(left, verdict):
     ratio = np.where(TABLES["rate_contrasts"]["rate"] == "own", left, 2.0)
     found = LEDGER["design-choice"].check(changed("rate_contrasts", ratio=ratio, p_holm=0.001))
     assert found.verdict == verdict
-    assert found.ours.endswith("with these rates all 16 comparisons are significant")
+    assert found.ours.endswith("with these rates all 22 comparisons are significant")
 
 
 @pytest.mark.parametrize(

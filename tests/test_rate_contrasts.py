@@ -16,6 +16,8 @@ FORMS = {"gated": 1.0, "shifted": 1.0, "soft": 1.5}
 FACTORS = {
     "rates_published": 5.0,
     "rates": 1.0,
+    "rates_no_penalty_published": 5.0,
+    "rates_no_penalty": 1.0,
     "decay": 10.0,
     "decay_own": 0.5,
     "no_gate": 1.0,
@@ -112,12 +114,14 @@ def test_another_metric_and_a_missing_run(runs):
         lacking[name] = absent.sum()
     assert lacking == {
         "gap": 0,
+        "free": 0,
         "gain": 0,
         "decay": 0,
         "decay_gap": 0,
         "factor": 2,
         "start": 1,
         "recipe": 0,
+        "tuned": 0,
     }
 
 

@@ -862,7 +862,7 @@ def test_audit_finds_a_forged_error(forged):
     [
         ("status", "diverged"),
         ("nodes", 7),
-        ("history", {"update": [5], "physics": [2.0]}),
+        ("history", {"update": [5], "physics": [2.0], "velocity": [0.1]}),
         ("parameters", "AAAA"),
         ("parameters_sha256", "0" * 16),
     ],

@@ -1,15 +1,19 @@
 """Records altered on purpose are named, also where their checksum was computed again."""
 
+import hashlib
 import json
+import re
 import subprocess
 
 import pytest
 
 from pinnlib import RunSpec
 from pinnlib.bundle import cli
+from pinnlib.paths import RECORDS
 from pinnlib.runs.store import Store, decode, encode
 from pinnlib.runs.sweep import sweep
-from pinnlib.runs.verify import verify
+from pinnlib.runs.verify import verification_note, verify
+from pinnlib.spec import key_of
 
 TINY = {"steps": 3, "points": 20}
 SPECS = [
@@ -65,6 +69,18 @@ def shift(name):
     return change
 
 
+def make_diverged(record):
+    """A finished run that poses as a diverged one."""
+    metrics = dict.fromkeys(record["metrics"])
+    record.update(status="diverged", parameters=None, metrics=metrics)
+
+
+def rename(record, **settings):
+    """Other settings, with the key that belongs to them."""
+    record["spec"].update(settings)
+    record["key"] = key_of(record["spec"])
+
+
 @pytest.mark.parametrize(
     "spec, change, word",
     [
@@ -73,6 +89,15 @@ def shift(name):
         (SPECS[4], shift("max_ae_x"), "max_ae_x"),
         (SPECS[5], shift("residual_mean"), "residual_mean"),
         (SPECS[0], lambda record: record["metrics"].pop("rel_l2_r"), "rel_l2_r"),
+        (SPECS[0], lambda record: record.update(parameters=None), "no parameters"),
+        (SPECS[0], lambda record: make_diverged(record), "history stays finite"),
+        (SPECS[2], lambda record: record["metrics"].pop("max_ae_r"), "max_ae_r"),
+        (SPECS[2], lambda record: record["metrics"].update(max_ae_u=1e-9), "max_ae_u"),
+        (SPECS[2], lambda record: record["metrics"].update(max_ae_theta=1e-9), "max_ae_theta"),
+        (SPECS[2], lambda record: record.update(nodes=None), "nodes"),
+        (SPECS[0], lambda record: rename(record, seed=-4), "settings or key"),
+        (SPECS[0], lambda record: rename(record, k=20.0), "settings or key"),
+        (SPECS[0], lambda record: rename(record, gate="exp()"), "usual form"),
         (SPECS[1], lambda record: record.update(numerics=1), "numerics"),
         (SPECS[1], lambda record: record.update(parameters_sha256="0" * 16), "checksum"),
         (SPECS[1], lambda record: record["history"]["update"].__setitem__(-1, 2), "history"),
@@ -87,7 +112,7 @@ def shift(name):
 def test_an_altered_record_is_named(store, spec, change, word):
     alter(store, spec, change)
     (failure,) = verify(store).failures
-    assert failure.startswith(spec.key)
+    assert re.match(r"[0-9a-f]{16}: |adaptive_exp_balanced\.jsonl:\d+: ", failure)
     assert word in failure
 
 
@@ -107,6 +132,11 @@ def test_the_parameters_of_another_run_are_noticed(store):
         lambda record: record.update(status="fine"),
         lambda record: record.update(seconds="2"),
         lambda record: record["history"]["physics"].pop(),
+        lambda record: record["history"].pop("update"),
+        lambda record: record["history"].pop("physics"),
+        lambda record: record["history"]["rms_r"].__setitem__(0, "9"),
+        lambda record: record.update(metrics={}),
+        lambda record: record["metrics"].update(rel_l2_u="0.1"),
     ],
 )
 def test_wrong_fields_are_as_good_as_damage(store, change):
@@ -117,6 +147,44 @@ def test_wrong_fields_are_as_good_as_damage(store, change):
         assert SPECS[0].key not in Store(store).load()
     assert sweep(SPECS, store, workers=1).trained == 1  # set aside and trained again
     assert verify(store).failures == []
+
+
+def test_a_line_with_a_right_checksum_that_is_no_json_is_damaged(store):
+    rest = "garbage}"
+    line = f'{{"checksum": "{hashlib.sha256(rest.encode()).hexdigest()[:16]}", {rest}\n'
+    with (store / "adaptive_exp_balanced.jsonl").open("a") as file:
+        file.write(line)
+    (failure,) = verify(store).failures
+    assert "damaged" in failure
+
+
+def test_notebooks_say_whether_their_records_passed(trained, tmp_path):
+    folder = tmp_path / "records"
+    folder.mkdir()
+    for path in trained.glob("*.jsonl"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    assert "not verified" in verification_note(folder)
+    assert cli.main(["verify", "--records", str(folder)]) == 0
+    note = verification_note(folder)
+    assert "all passed ./run_all.sh verify (4 recomputed from their parameters, 2 without" in note
+    alter(folder, SPECS[0], shift("rel_l2_u"))
+    assert "not verified" in verification_note(folder)
+    assert cli.main(["verify", "--records", str(folder)]) == 1
+    assert "not verified" in verification_note(folder)
+
+
+def test_the_records_of_the_repository_are_those_that_were_verified():
+    assert "all passed" in verification_note(RECORDS)
+
+
+def test_it_says_with_which_commit_it_compared(store, committed):
+    assert re.search(r"0 failures; compared with commit \w{7}", str(verify(committed)))
+
+
+def test_it_says_if_there_is_no_commit_to_compare_with(store):
+    assert str(verify(store)).endswith(
+        "0 failures; not compared with a commit: git has none of this folder"
+    )
 
 
 def test_wrong_settings_are_named(store):
@@ -131,7 +199,7 @@ def test_the_command_fails_and_prints_a_line_per_failure(store, capsys):
     assert cli.main(["verify", "--records", str(store)]) == 1
     first, last = capsys.readouterr().out.splitlines()[-2:]
     assert first.startswith(SPECS[0].key)
-    assert last.endswith("1 failures")
+    assert "1 failures; " in last
 
 
 SAMPLE = 10  # every tenth record of the repository; `./run_all.sh verify` checks all of them

@@ -3,11 +3,11 @@
 It is made from the manifests of data/provenance; ./run_all.sh writes it at its end.
 """
 
-import json
 import re
 from pathlib import Path
 
 from pinnlib.bundle import staleness
+from pinnlib.registry import UserError
 
 SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
 AUTHORS = "The pinn-gates contributors"
@@ -28,7 +28,12 @@ def codecheck_text(root: Path) -> str:
         "manifest:",
     ]
     for path in sorted((root / "data" / "provenance").glob("*.json")):
-        manifest = json.loads(path.read_text())
+        manifest = staleness.read_manifest(path)
+        if manifest is None:
+            name = staleness.relative(path)
+            raise UserError(
+                f"{name} is damaged: ./run_all.sh --only {path.name[:2]} makes it again"
+            )
         for name in manifest["written"]:
             comment = _comment(manifest["notebook"], Path(name).suffix)
             if comment:

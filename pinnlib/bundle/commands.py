@@ -16,13 +16,13 @@ from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
 from pinnlib.registry import UserError
 from pinnlib.runs.audit import audit
 from pinnlib.runs.cluster import Scheduler
-from pinnlib.runs.files import locked
+from pinnlib.runs.files import locked, replacing
 from pinnlib.runs.progress import TimeEstimate
 from pinnlib.runs.store import Store
 from pinnlib.runs.studies import STUDIES
 from pinnlib.runs.sweep import sweep
 from pinnlib.runs.table import export, missing, mixed_versions, specs_of
-from pinnlib.runs.verify import verify
+from pinnlib.runs.verify import save_verification, verify
 
 
 def run(options: Namespace) -> int:
@@ -35,7 +35,7 @@ def run(options: Namespace) -> int:
     }
     try:
         return verbs[options.verb](options)
-    except (UserError, ValueError) as error:
+    except (UserError, ValueError, OSError) as error:
         print(f"run_all.sh: {str(error).replace(f'{ROOT}/', '')}", file=sys.stderr)
         return 2
 
@@ -59,7 +59,8 @@ def reproduce(options: Namespace) -> int:
         print(f"PDF: {build_pdf() if build else 'not built'}")
         if in_repository:
             write_page(NOTEBOOKS / "explorer.ipynb", place / "notebooks")
-            (ROOT / "codecheck.yml").write_text(codecheck_text(ROOT), encoding="utf-8")
+            with replacing(ROOT / "codecheck.yml") as temporary:
+                temporary.write_text(codecheck_text(ROOT), encoding="utf-8")
             print(compare_with_committed(ROOT))
         index = write_index(place, ROOT if in_repository else place)
         print(f"open in a browser: {relative(index)}")
@@ -106,6 +107,8 @@ def verify_records(options: Namespace) -> int:
     """Check every record and print what is wrong; 1 if anything is."""
     found = verify(options.records)
     print(found)
+    if not found.failures:
+        save_verification(found, options.records)
     return int(bool(found.failures))
 
 

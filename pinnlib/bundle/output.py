@@ -20,13 +20,10 @@ from pinnlib.runs.files import replacing
 from pinnlib.runs.provenance import commit
 from pinnlib.runs.record import Records
 from pinnlib.runs.store import Store
+from pinnlib.runs.verify import verification_note
 from pinnlib.spec import RunSpec
 
 LAB = "build/lab"  # where a notebook writes that somebody runs by hand
-CHECKED = (
-    "checksum, fields, settings and key of every record when it was read; "
-    "`./run_all.sh verify` recomputes their metrics"
-)
 DIGITS = "%.10g"  # the last of sixteen depend on the machine's BLAS and LAPACK
 
 
@@ -63,15 +60,20 @@ class Output:
         return own
 
     def load(self, specs: Sequence[RunSpec]) -> Records:
-        """The records, declared as read; at least one of the specs must be among them."""
+        """The records, declared as read; at least one of the specs must be among them.
+
+        Prints whether they are those that passed `./run_all.sh verify`.
+        """
         self.reads(self.records)
         records = Store(self.records).load()
-        self._checked = CHECKED
+        self._checked = verification_note(self.records)
         if not any(spec.key in records for spec in specs):
             raise UserError(
                 f"none of the {len(specs)} runs that this notebook asks for is on record in "
                 f"{relative(self.records)}: other seeds, steps or studies have to be trained first"
+                " (train_missing = True)"
             )
+        print(self._checked)
         return records
 
     def reads(self, *paths: Path) -> None:

@@ -61,7 +61,7 @@ def status(folder: Path, notebooks: Path) -> dict[str, list[str]]:
         if not path.exists():
             found[name] = ["never run: no manifest"]
             continue
-        manifest = _read_manifest(path)
+        manifest = read_manifest(path)
         if manifest is None:
             found[name] = ["its manifest is damaged"]
             continue
@@ -75,7 +75,7 @@ def status(folder: Path, notebooks: Path) -> dict[str, list[str]]:
     return found
 
 
-def _read_manifest(path: Path) -> Manifest | None:
+def read_manifest(path: Path) -> Manifest | None:
     """The manifest of a file, or None if it is torn or lacks a part."""
     try:
         manifest = json.loads(path.read_text())

@@ -14,13 +14,14 @@ import torch
 from pinnlib.metrics import Metrics
 from pinnlib.registry import lookup
 from pinnlib.runs.provenance import NUMERICS
-from pinnlib.spec import START, RunSpec, key_of
+from pinnlib.spec import RANGES, START, WHOLE, RunSpec, key_of
 from pinnlib.systems import SYSTEMS
 from pinnlib.training import Result, begin_training
 
 Record = dict[str, Any]  # one line of the store
 Records = dict[str, Record]  # by key
 DEFAULTS = dataclasses.asdict(RunSpec())
+NUMBERS = RANGES | WHOLE  # name → smallest, largest
 NAMES = tuple(name for name, value in DEFAULTS.items() if isinstance(value, str))
 FAILURE_FIELDS = {"key": str, "numerics": int, "spec": dict, "error": str, "made": dict}
 FIELDS = {
@@ -35,6 +36,8 @@ FIELDS = {
     "seconds": int | float,
     "made": dict,
 }
+METRICS = {"rel_l2_u", "max_ae_u", "residual_mean", "residual_p95", "residual_max"}  # and others
+HISTORY = {"update", "physics", "velocity"}
 LARGEST_KEPT = 1000  # parameters: a spectral model's are kept, a network's only as a hash
 HISTORY_ROWS = 11  # the first update, then one row per tenth of the run
 
@@ -70,21 +73,39 @@ def _thin(history: pd.DataFrame) -> dict[str, list]:
 def has_all_fields(record: Any) -> bool:
     """True if a record has the fields of its status, each of the right type."""
     try:
-        kinds = FIELDS if record["status"] in ("ok", "diverged") else FAILURE_FIELDS
-        lengths = {len(column) for column in record.get("history", {"": ""}).values()}
-        return (
-            record["status"] in ("ok", "diverged", "failed")
-            and all(isinstance(record[name], kind) for name, kind in kinds.items())
-            and len(lengths) == 1
-        )
+        status = record["status"]
+        kinds = FAILURE_FIELDS if status == "failed" else FIELDS
+        typed = all(isinstance(record[name], kind) for name, kind in kinds.items())
+        if not typed or status not in ("ok", "diverged", "failed"):
+            return False
+        return status == "failed" or _has_numbers(record)
     except (AttributeError, KeyError, TypeError):
         return False
+
+
+def _has_numbers(record: Record) -> bool:
+    """True if metrics and history have their names, numbers or nulls, and columns of one length."""
+    metrics, history = record["metrics"], record["history"]
+    if not (metrics.keys() >= METRICS and history.keys() >= HISTORY):
+        return False
+    columns = [metrics.values(), *history.values()]
+    lengths = {len(column) for column in history.values()}
+    kinds = {type(value) for column in columns for value in column}
+    return kinds <= {int, float, type(None)} and len(lengths) == 1 and 0 not in lengths
+
+
+def expected_metrics(spec: RunSpec) -> set[str]:
+    """The names of all metrics of a run."""
+    parts = ("rel_l2", "max_ae", "velocity0")
+    names = {f"{part}_{name}" for part in parts for name in spec.system_object.components}
+    return METRICS | names
 
 
 class SettingsCheck:
     """Tells whether this version of the library knows a record's settings and they give its key.
 
-    Every combination of NAMES is tried once with RunSpec.
+    Every combination of NAMES is tried once with RunSpec; the numbers of every record must be in
+    their ranges, and no setting may repeat its default.
     """
 
     def __init__(self) -> None:
@@ -97,7 +118,11 @@ class SettingsCheck:
             if names not in self.known:
                 RunSpec(**settings)
                 self.known.add(names)
-            return settings.keys() <= DEFAULTS.keys() and key_of(settings) == record["key"]
+            for name, (low, high) in NUMBERS.items():
+                if not low <= settings.get(name, low) <= high:
+                    return False
+            repeated = any(DEFAULTS[name] == value for name, value in settings.items())
+            return not repeated and key_of(settings) == record["key"]
         except (AttributeError, KeyError, TypeError, ValueError):
             return False
 

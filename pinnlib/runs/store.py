@@ -40,11 +40,14 @@ def encode(record: Record) -> str:
 
 
 def decode(line: str) -> Record | None:
-    """The record of a line, or None if the line is torn or altered."""
+    """The record of a line, or None if the line is torn or altered, or is no JSON."""
     match = LINE.fullmatch(line)
     if match is None or _checksum(match[2]) != match[1]:
         return None
-    return json.loads("{" + match[2])
+    try:
+        return json.loads("{" + match[2])
+    except ValueError:
+        return None
 
 
 class Line(NamedTuple):
