@@ -44,7 +44,7 @@ build() {
     python=
   done
   [ -n "$python" ] || die "Python 3.11 is needed (none of python3.11, python3, python is it)"
-  [ -e .venv/stamp ] || restore # a set-up was killed
+  if [ ! -e .venv/stamp ] && [ -e .venv.old ]; then restore; fi # a set-up was killed
   if is_current; then return; fi
   echo "Setting up .venv from environment.yml (2-3 minutes, once)" >&2
   rm -rf .venv.old

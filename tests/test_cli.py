@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,9 @@ from pinnlib.bundle import cli, commands, pipeline
 from pinnlib.paths import ROOT
 from pinnlib.registry import UserError
 from pinnlib.runs.files import locked
+from pinnlib.runs.store import Store
 from pinnlib.runs.studies import STUDIES
+from pinnlib.training import HEADLESS
 
 # Modules that take long to load.
 HEAVY = {"torch", "numpy", "pandas", "numba", "matplotlib", "papermill", "pinnlib.spec"}
@@ -194,6 +197,49 @@ def test_the_options_of_a_scheduler_reach_the_sweep(tmp_path, monkeypatch):
     assert scheduler.patience == 7
     names = [Path(file).name for file in (scheduler.tls_ca, scheduler.tls_cert, scheduler.tls_key)]
     assert names == ["ca", "cert", "key"]
+
+
+# The verb `sweep`, whose studies ask for two short runs. The folder comes first, then options.
+SHORT_SWEEP = """
+import sys
+from pinnlib import RunSpec
+from pinnlib.bundle import cli, commands
+commands.specs_of = lambda study: [RunSpec(steps=2, points=5, seed=seed) for seed in (0, 1)]
+if __name__ == "__main__":
+    sys.exit(cli.main(["sweep", "--study", "main", "--records", *sys.argv[1:]]))
+"""
+
+
+def call_short_sweep(folder, redirection, *options):
+    """The exit code of a sweep into the folder, in a shell that redirects its output so."""
+    script = folder / "script.py"
+    script.write_text(SHORT_SWEEP)
+    command = [sys.executable, script, folder, *options]
+    line = f"set -o pipefail; {shlex.join(map(str, command))} {redirection}"
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    for name in (HEADLESS, "DASK_SCHEDULER_ADDRESS"):
+        env.pop(name, None)
+    return subprocess.run(["bash", "-c", line], env=env, timeout=300).returncode
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(
+    "redirection, workers, unbuffered",
+    [(">/dev/full 2>&1", 2, ""), ("2>&1 | head -n 1", 1, "1"), (">&- 2>&-", 1, "")],
+)
+def test_a_sweep_whose_messages_cannot_be_written_goes_on(
+    redirection, workers, unbuffered, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    assert call_short_sweep(tmp_path, redirection, "--workers", workers) == 0
+    assert len(Store(tmp_path).load()) == 2
+    assert (tmp_path / "runs.csv").exists()
+
+
+@pytest.mark.cluster
+def test_an_error_that_cannot_be_written_has_its_exit_code(tmp_path):
+    with locked(tmp_path, "sweep"):
+        assert call_short_sweep(tmp_path, ">/dev/full 2>&1") == 2
 
 
 def test_a_dry_run_lists_the_studies_and_trains_nothing(capsys):

@@ -207,6 +207,27 @@ def test_a_killed_set_up_leaves_what_was_there(project, number):
 
 
 @pytest.mark.environment
+@pytest.mark.parametrize("number", [None, signal.SIGKILL])
+def test_a_failed_set_up_leaves_an_environment_that_is_not_ours(project, number):
+    own = project / ".venv" / "own"
+    own.parent.mkdir()
+    own.touch()
+    process = start(project, "status", **OFFLINE)
+    if number is not None:
+        while not (project / ".venv.old").exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        os.killpg(process.pid, number)
+        process.communicate()
+        process = start(project, "status", **OFFLINE)
+    _, printed = process.communicate()
+    assert process.returncode != 0
+    assert "what was there is kept" in printed
+    assert list((project / ".venv").iterdir()) == [own]
+    assert not (project / ".venv.old").exists()
+
+
+@pytest.mark.environment
 def test_a_broken_environment_is_built_again(project):
     call(project, "status")
     (project / ".venv" / "bin" / "python").unlink()

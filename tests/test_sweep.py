@@ -11,6 +11,7 @@ import pickle
 import re
 import shutil
 import signal
+import socket
 import socketserver
 import subprocess
 import sys
@@ -31,6 +32,7 @@ from pinnlib.paths import ROOT
 from pinnlib.runs import cluster, executors, provenance
 from pinnlib.runs.cluster import Scheduler
 from pinnlib.runs.executors import GUARD
+from pinnlib.runs.files import locked
 from pinnlib.runs.progress import TimeEstimate, WorkBar
 from pinnlib.runs.store import Store
 from pinnlib.runs.sweep import FIRST, SweepError, open_executor, order_batches, sweep
@@ -301,6 +303,34 @@ def test_something_that_is_not_dask_is_named(tmp_path, answer):
         with pytest.raises(SweepError, match=f"no Dask scheduler answers at {address}"):
             sweep(SPECS[:1], tmp_path, scheduler=address)
         server.shutdown()
+
+
+# As on our command line: the error is one line, and the exit code is 2.
+IMPATIENT = """
+import sys
+from pinnlib import RunSpec
+from pinnlib.bundle import cli, commands
+from pinnlib.runs import cluster
+commands.specs_of = lambda study: [RunSpec(steps=2, points=5)]
+cluster.NOTICE = 1
+sys.exit(cli.main(["sweep", "--study", "main", *sys.argv[1:]]))
+"""
+
+
+@pytest.mark.cluster
+def test_a_scheduler_that_stays_silent_is_waited_for_so_long(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        options = ["--scheduler", address, "--patience", "5", "--records", tmp_path]
+        command = [sys.executable, "-c", IMPATIENT, *options]
+        env = os.environ | {"PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    notice, error = done.stderr.strip().splitlines()
+    assert notice == f"no answer from {address}: waiting for one, up to 5 s (--patience)"
+    assert error == f"run_all.sh: no Dask scheduler answers at {address}: silence for 5 s"
+    assert done.returncode == 2
+    with locked(tmp_path, "test"):
+        pass
 
 
 @pytest.mark.cluster

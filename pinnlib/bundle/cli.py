@@ -15,6 +15,7 @@ from types import FrameType
 
 from pinnlib.bundle.staleness import report
 from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT
+from pinnlib.runs.streams import unfailing_output
 from pinnlib.runs.studies import STUDIES
 
 VERBS = {
@@ -257,6 +258,13 @@ def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     if options.verb == "status":
         return report()
+    if options.verb == "sweep" and not options.dry_run:
+        with unfailing_output():
+            return _carry_out(options)
+    return _carry_out(options)
+
+
+def _carry_out(options: argparse.Namespace) -> int:
     Interrupt().install()
     try:
         # The one late import: it loads torch, pandas and Jupyter, which takes seconds.

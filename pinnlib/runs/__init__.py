@@ -9,6 +9,7 @@
     executors   where batches are trained: in this process or in others of this machine
     cluster     the same on the workers of a Dask scheduler
     progress    progress bars, and how long runs take at the pace of the records
+    streams     stdout and stderr whose reader may go away
     provenance  version of the numerics, processor and commit behind a record
     verify      check every record without training
     audit       retrain a sample of the records and compare to the bit

@@ -2,9 +2,11 @@
 
 import contextlib
 import queue
+import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator
+from concurrent import futures
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -50,20 +52,42 @@ class Scheduler:
             validate("scheduler", self.address, encrypted, "a tls:// address with TLS files")
 
     def connect(self) -> Client:
-        security = None
-        if self.tls_ca:
-            security = Security(
-                tls_ca_file=self.tls_ca,
-                tls_client_cert=self.tls_cert,
-                tls_client_key=self.tls_key,
-                require_encryption=True,
-            )
+        """A client of this scheduler; a SweepError if there is no answer for `patience` seconds."""
+        found: futures.Future[Client] = futures.Future()
+        # In a thread of its own: Dask waits without limit for the answer to its first message.
+        threading.Thread(target=self._connect_into, args=(found,), daemon=True).start()
+        # A refused connection has failed after NOTICE seconds; what takes longer is silence.
+        quiet = min(NOTICE + LOOK, self.patience / 2)
         try:
-            timeout = min(NOTICE, self.patience)
-            return Client(self.address, timeout=timeout, security=security)
+            if not futures.wait([found], quiet).done:
+                limit = f"waiting for one, up to {self.patience:g} s (--patience)"
+                _say(f"no answer from {self.address}: {limit}")
+            return found.result(self.patience - quiet)
         except Exception as error:  # of any kind: bytes that are not Dask's mean anything
-            reason = f"no Dask scheduler answers at {self.address}: {error}"
-            raise SweepError(reason) from None
+            reason = str(error) or f"silence for {self.patience:g} s"
+            raise SweepError(f"no Dask scheduler answers at {self.address}: {reason}") from None
+        finally:
+            found.cancel()  # no effect on a client that was found in time
+
+    def _connect_into(self, found: "futures.Future[Client]") -> None:
+        security = None
+        try:
+            if self.tls_ca:
+                security = Security(
+                    tls_ca_file=self.tls_ca,
+                    tls_client_cert=self.tls_cert,
+                    tls_client_key=self.tls_key,
+                    require_encryption=True,
+                )
+            client = Client(self.address, timeout=min(NOTICE, self.patience), security=security)
+        except Exception as error:
+            with contextlib.suppress(futures.InvalidStateError):
+                found.set_exception(error)
+            return
+        try:
+            found.set_result(client)
+        except futures.InvalidStateError:  # nobody waits any more
+            client.close()
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from tqdm.auto import tqdm as notebook_tqdm  # the notebook's bar in a Jupyter k
 
 from pinnlib.paths import RUNS_CSV
 from pinnlib.runs.record import Records, full_settings
+from pinnlib.runs.streams import Unfailing
 from pinnlib.spec import RunSpec
 from pinnlib.training import HEADLESS, Result, batches, train_batch
 
@@ -71,25 +72,6 @@ def train_with_progress(specs: Sequence[RunSpec], snapshots: Sequence[int] = ())
             for result in train_batch(batch, snapshots, bar.update):
                 results[result.spec] = result
     return [results[spec] for spec in specs]
-
-
-class Unfailing:
-    """A text stream whose reader may go away: what cannot be written is dropped."""
-
-    def __init__(self, file: TextIO) -> None:
-        self.file = file
-
-    def write(self, text: str) -> int:
-        with contextlib.suppress(OSError, ValueError):
-            return self.file.write(text)
-        return 0
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            self.file.flush()
-
-    def __getattr__(self, name: str) -> Any:  # encoding, isatty, fileno …
-        return getattr(self.file, name)
 
 
 @contextlib.contextmanager
