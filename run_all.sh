@@ -76,11 +76,11 @@ is_current() { [ "$(cat .venv/stamp 2>/dev/null)" = "$stamp" ] && .venv/bin/pyth
 
 setup() {
   local name stamp waiting=
+  unset PYTHONPATH PYTHONHOME # other versions of the library, or another Python
   name=$(sed -n 's/^name: *//p' environment.yml)
   if [ "${CONDA_DEFAULT_ENV:-}" = "$name" ]; then return; fi
   stamp="$PWD $(cat environment.yml constraints.txt pyproject.toml | cksum)"
   exec 9>.venv.lock # held, shared, by whoever works in .venv; whoever rebuilds it must be alone
-  unset PYTHONPATH PYTHONHOME # other versions of the library, or another Python
   until lock -s && is_current; do
     lock -u
     if lock -n -x; then

@@ -101,7 +101,7 @@ REFUSED = [
     ("sweep --patience 0", "--patience: '0' is not a number of seconds > 0"),
     ("sweep --patience soon", "--patience: 'soon' is not a number"),
     ("sweep --scheduler tcp://host:1 --tls-ca README.md", "--tls-ca: only with .* tls://"),
-    ("sweep --tls-key README.md", "--tls-key: only with --scheduler tls://"),
+    ("sweep --tls-key README.md", "--tls-key: only with a scheduler at tls://"),
     (
         "sweep --scheduler tls://host:1 --tls-ca README.md --tls-key README.md",
         "--tls-cert: None is not a file; all three",
@@ -119,7 +119,8 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("line, why", REFUSED, ids=[line for line, _ in REFUSED])
-def test_an_error_names_the_option_and_what_is_allowed(line, why, capsys):
+def test_an_error_names_the_option_and_what_is_allowed(line, why, capsys, monkeypatch):
+    monkeypatch.delenv("DASK_SCHEDULER_ADDRESS", raising=False)
     with pytest.raises(SystemExit) as stopped:
         cli.parse(line.split())
     assert stopped.value.code == 2
@@ -179,7 +180,8 @@ def test_two_rebuilds_into_one_folder_do_not_mix(tmp_path, capsys):
     assert sorted(path.name for path in tmp_path.iterdir()) == [".lock"]
 
 
-def test_the_options_of_a_scheduler_reach_the_sweep(tmp_path, monkeypatch):
+@pytest.mark.parametrize("by_environment", [False, True])
+def test_the_options_of_a_scheduler_reach_the_sweep(by_environment, tmp_path, monkeypatch):
     seen = []
 
     def stop(specs, folder, workers, scheduler, older):
@@ -190,7 +192,11 @@ def test_the_options_of_a_scheduler_reach_the_sweep(tmp_path, monkeypatch):
     for name in ("ca", "cert", "key"):
         (tmp_path / name).touch()
     files = [f"--tls-{path.name}={path}" for path in sorted(tmp_path.iterdir())]
-    line = ["sweep", "--scheduler", "tls://host:1", "--patience", "7", *files]
+    line = ["sweep", "--patience", "7", *files]
+    if by_environment:
+        monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", "tls://host:1")
+    else:
+        line += ["--scheduler", "tls://host:1"]
     assert cli.main([*line, "--records", str(tmp_path / "records")]) == 2
     (scheduler,) = seen
     assert scheduler.address == "tls://host:1"

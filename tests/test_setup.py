@@ -244,6 +244,32 @@ def test_an_active_conda_environment_of_that_name_is_used_as_it_is(project):
 
 
 @pytest.mark.environment
+@pytest.mark.parametrize("environment", ["conda", ".venv"])
+def test_another_library_or_python_of_the_shell_is_not_used(project, tmp_path, environment):
+    python = tmp_path / "bin" / "python"
+    if environment == ".venv":
+        python = project / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\necho "${PYTHONPATH-unset} ${PYTHONHOME-unset}"\n')
+    python.chmod(0o755)
+    pins = [project / name for name in ("environment.yml", "constraints.txt", "pyproject.toml")]
+    text = b"".join(path.read_bytes() for path in pins)
+    total = subprocess.run("cksum", input=text, capture_output=True, check=True).stdout.decode()
+    changes = {
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+        "PYTHONPATH": "/nowhere",
+        "PYTHONHOME": "/nowhere",
+    }
+    if environment == ".venv":
+        (project / ".venv" / "stamp").write_text(f"{project} {total}")
+    else:
+        changes["CONDA_DEFAULT_ENV"] = "other"
+    done = call(project, "status", **changes)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] == "unset unset"
+
+
+@pytest.mark.environment
 def test_help_and_an_unknown_verb_need_no_environment(project):
     done = call(project, "--help")
     assert done.returncode == 0

@@ -5,6 +5,7 @@ Options are parsed and checked before torch is loaded, so help and errors come a
 
 import argparse
 import logging
+import os
 import re
 import signal
 import sys
@@ -216,8 +217,10 @@ def check_sweep(options: argparse.Namespace) -> None:
         "--tls-key": options.tls_key,
     }
     given = [name for name, file in files.items() if file is not None]
-    if given and not str(options.scheduler).startswith("tls://"):
-        options.error(f"argument {given[0]}: only with --scheduler tls://host:port")
+    address = options.scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS", "")
+    if given and not address.startswith("tls://"):
+        problem = "only with a scheduler at tls://host:port (--scheduler, DASK_SCHEDULER_ADDRESS)"
+        options.error(f"argument {given[0]}: {problem}")
     for name, file in files.items():
         if given and not (file and Path(file).is_file()):
             options.error(f"argument {name}: {file!r} is not a file; all three are needed")
