@@ -16,7 +16,7 @@ from types import FrameType
 
 from pinnlib.bundle.staleness import report
 from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT
-from pinnlib.runs.streams import unfailing_output
+from pinnlib.runs.streams import Unblocking, unfailing_output
 from pinnlib.runs.studies import STUDIES
 
 VERBS = {
@@ -246,7 +246,7 @@ class Interrupt:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if time.monotonic() - self.last >= GRACE:
             self.last = time.monotonic()
-            print("\nstopping …", file=sys.stderr, flush=True)
+            print("\nstopping …", file=Unblocking(sys.stderr), flush=True)
             raise KeyboardInterrupt
 
     def install(self) -> None:
