@@ -115,7 +115,7 @@ def add_reproduce_options(parser: argparse.ArgumentParser) -> None:
 
 def add_scheduler_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    text = "with --scheduler: stop after so long without any worker (default: 300)"
+    text = "with --scheduler: stop after so long without answer or worker (default: 300)"
     add("--patience", type=seconds, default=300.0, metavar="SECONDS", help=text)
     text = (
         "with --scheduler tls://host:port: %s. Whoever reaches a scheduler or a worker without TLS "
