@@ -15,6 +15,7 @@ import socket
 import socketserver
 import subprocess
 import sys
+import termios
 import threading
 import time
 
@@ -467,6 +468,42 @@ def test_a_script_without_a_guard_learns_what_it_lacks(tmp_path):
     command = [sys.executable, script]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
     assert done.stderr.strip().endswith(GUARD)
+
+
+def full_pipe():
+    """Both ends of a pipe into which nothing fits any more."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"x")
+    os.set_blocking(writer, True)
+    return reader, writer
+
+
+def paused_terminal():
+    """Both ends of a terminal in which somebody has pressed Ctrl-S."""
+    screen, terminal = os.openpty()
+    termios.tcflow(terminal, termios.TCOOFF)
+    return screen, terminal
+
+
+@pytest.mark.parametrize("stop_reading", [full_pipe, paused_terminal])
+def test_a_bar_that_nobody_reads_does_not_hold_up_the_sweep(stop_reading, tmp_path, monkeypatch):
+    reader, writer = stop_reading()
+    specs = [RunSpec(steps=2, points=5, seed=s) for s in range(2)]
+    options = {"workers": 1, "progress": True}
+    with contextlib.suppress(OSError), os.fdopen(writer, "w") as file:
+        monkeypatch.setattr(sys, "stderr", file)
+        work = threading.Thread(target=sweep, args=(specs, tmp_path), kwargs=options, daemon=True)
+        work.start()
+        work.join(timeout=30)
+        held_up = work.is_alive()
+        os.close(reader)  # a writer that waits gets an error
+        work.join()
+        monkeypatch.undo()
+    assert not held_up
+    assert len(Store(tmp_path).load()) == 2
 
 
 def test_the_bar_counts_work_and_runs(tmp_path, capsys):

@@ -16,7 +16,7 @@ from types import FrameType
 
 from pinnlib.bundle.staleness import report
 from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT
-from pinnlib.runs.streams import unfailing_output
+from pinnlib.runs.streams import Unblocking, unfailing_output
 from pinnlib.runs.studies import STUDIES
 
 VERBS = {
@@ -115,7 +115,7 @@ def add_reproduce_options(parser: argparse.ArgumentParser) -> None:
 
 def add_scheduler_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    text = "with --scheduler: stop after so long without any worker (default: 300)"
+    text = "with --scheduler: stop after so long without answer or worker (default: 300)"
     add("--patience", type=seconds, default=300.0, metavar="SECONDS", help=text)
     text = (
         "with --scheduler tls://host:port: %s. Whoever reaches a scheduler or a worker without TLS "
@@ -246,7 +246,7 @@ class Interrupt:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if time.monotonic() - self.last >= GRACE:
             self.last = time.monotonic()
-            print("\nstopping …", file=sys.stderr, flush=True)
+            print("\nstopping …", file=Unblocking(sys.stderr), flush=True)
             raise KeyboardInterrupt
 
     def install(self) -> None:

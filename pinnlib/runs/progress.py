@@ -18,7 +18,7 @@ from tqdm.auto import tqdm as notebook_tqdm  # the notebook's bar in a Jupyter k
 
 from pinnlib.paths import RUNS_CSV
 from pinnlib.runs.record import Records, full_settings
-from pinnlib.runs.streams import Unfailing
+from pinnlib.runs.streams import Unblocking
 from pinnlib.spec import RunSpec
 from pinnlib.training import HEADLESS, Result, batches, train_batch
 
@@ -76,12 +76,15 @@ def train_with_progress(specs: Sequence[RunSpec], snapshots: Sequence[int] = ())
 
 @contextlib.contextmanager
 def message_stream() -> Iterator[Any]:
-    """Where messages about the progress of work go: stderr, or that of a headless process."""
+    """Where messages about the progress of work go: stderr, or that of a headless process.
+
+    Work, which may hold a lock, never waits for their reader.
+    """
     if os.environ.get(HEADLESS, "quiet") == "quiet":
-        yield Unfailing(sys.stderr)
+        yield Unblocking(sys.stderr)
     else:
         file = os.fdopen(2, "w", closefd=False)
-        yield Unfailing(file)
+        yield Unblocking(file)
         with contextlib.suppress(OSError):
             file.close()
 

@@ -3,9 +3,12 @@
 import contextlib
 import io
 import os
+import select
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
+
+PAUSE = 20  # milliseconds that a message waits for its reader
 
 
 class Unfailing:
@@ -25,6 +28,29 @@ class Unfailing:
 
     def __getattr__(self, name: str) -> Any:  # encoding, isatty, fileno …
         return getattr(self.file, name)
+
+
+class Unblocking(Unfailing):
+    """An unfailing stream whose reader may pause: short texts that would have to wait are dropped.
+
+    A pipe and a terminal count as writable only while they have room for a line.
+    """
+
+    def write(self, text: str) -> int:
+        return super().write(text) if self._has_room() else 0
+
+    def flush(self) -> None:
+        if self._has_room():
+            super().flush()
+
+    def _has_room(self) -> bool:
+        try:
+            number = self.file.fileno()
+        except (OSError, ValueError, AttributeError):  # a stream in memory
+            return True
+        poll = select.poll()
+        poll.register(number, select.POLLOUT)
+        return bool(poll.poll(PAUSE))
 
 
 @contextlib.contextmanager
