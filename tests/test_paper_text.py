@@ -79,6 +79,18 @@ def test_the_short_answers_of_the_readme_are_those_of_the_ledger(question):
     assert answers[question] == SHORT_ANSWERS[question]
 
 
+def test_the_winner_changes_in_two_of_three_systems_at_the_published_rate_only():
+    verdicts = table("system_verdicts")
+    reverses = verdicts[verdicts["answer"] == "reverses"]
+    assert set(reverses["rate"]) == {"published"}
+    assert reverses["system"].nunique() == 2
+    assert verdicts["system"].nunique() == 3
+
+
+def test_one_cell_carries_the_answer_on_the_loss():
+    assert "In 1 of 6 cells" in NUMBERS["balancing_answer"]
+
+
 def test_the_wins_of_the_linear_gate_are_those_that_own_rates_remove():
     gaps = table("rate_contrasts").query("metric == 'rel_l2_u' and comparison == 'gap'")
     published, own = rate_contrasts.published_and_own(gaps)

@@ -62,6 +62,14 @@ def test_an_option_that_no_notebook_reads_is_an_error(good):
         pipeline.plan(workers=3)
 
 
+def test_a_fresh_run_trains_all_studies_before_their_results_are_shown():
+    first = {notebook.name[:2]: own for notebook, own in pipeline.plan("fresh")}
+    assert first["02"]["all_studies"] is True
+    of_table = {notebook.name[:2]: own for notebook, own in pipeline.plan("fresh", study="table")}
+    assert of_table["02"]["all_studies"] is False
+    assert of_table["02"]["studies"] == ["table"]
+
+
 def test_only_the_paper_profile_writes_to_the_committed_folders(good):
     assert pipeline.plan() == [(good, {"output": ""})]
     smoke = {"output": "build/smoke", "seeds": 2}

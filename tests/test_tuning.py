@@ -70,6 +70,7 @@ def test_the_choices_have_every_setting_of_the_file(records):
 
 def test_the_recipe_is_chosen_among_both_schedules(pendulum):
     assert set(tuning.recipe_runs(pendulum)["k"]) == set(FOUR_K)
+    assert set(tuning.recipe_runs(pendulum)["lambda_ic"]) == {50}
     assert set(tuning.recipe_runs(pendulum)["schedule"]) == {"constant", "cosine"}
     recipe = tuning.choices(pendulum)["recipe"]
     assert recipe["schedule"] == "constant"
