@@ -1,19 +1,29 @@
-"""fma, bit patterns, and vectors of 64 bytes (16 float32 or 8 float64), for Numba's compiler.
+"""fma, bit patterns, and long vectors of float32 or float64, for Numba's compiler.
 
-Numba has none of these. The functions below emit LLVM code whose result IEEE 754 fixes. On a
-processor without vectors of this size LLVM splits them; without fma it calls `fma` of the C
-library, which also rounds once.
+Numba has none of these. The functions below emit LLVM code whose result IEEE 754 fixes. LLVM splits
+a vector into registers of the processor; without fma it calls `fma` of the C library, which also
+rounds once.
 """
 
 from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, config
+from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import make_array
 
-BYTES = 64
+NUMBA: Any = config  # mypy does not see its names
+# On some processors with AVX-512 LLVM would use half of every register only.
+if NUMBA.CPU_NAME is None and NUMBA.CPU_FEATURES is None:
+    NUMBA.CPU_FEATURES = get_host_cpu_features()
+    if "+avx512f" in NUMBA.CPU_FEATURES:
+        NUMBA.CPU_FEATURES += ",-prefer-256-bit"
+
+# Numbers in a vector: what is fastest; the results do not depend on it.
+SINGLES = 32 if "+avx512f" in (NUMBA.CPU_FEATURES or "") else 16  # float32
+DOUBLES = 8  # float64
 
 
 class Vector(types.Type):
@@ -21,7 +31,7 @@ class Vector(types.Type):
 
     def __init__(self, element: Any) -> None:
         self.element = element
-        self.length = 8 * BYTES // element.bitwidth
+        self.length = SINGLES if element == types.float32 else DOUBLES
         super().__init__(name=f"Vector({element}, {self.length})")
 
     @property

@@ -14,7 +14,8 @@ import numba
 import numpy as np
 
 from pinnlib.compiled.lanes import (
-    BYTES,
+    DOUBLES,
+    SINGLES,
     bits_to_float,
     broadcast,
     float_to_bits,
@@ -235,22 +236,23 @@ def _sum_lanes(lanes):
 
 
 @compiled
-def add_product(a, b, c):
-    """c += a b; every sum runs over the inner index in order.
+def add_product(a, b, c, empty=False):
+    """c += a b, from zero if c is `empty`; every sum runs over the inner index in order.
 
     b and c are contiguous; their number of columns is a multiple of the length of a vector.
     """
     rows, inner = a.shape
-    length = BYTES // c.itemsize
+    length = SINGLES if c.itemsize == 4 else DOUBLES
+    zero = broadcast(c.dtype.type(0))
     for j in range(0, c.shape[1], length):
         i = 0
-        while i + 6 <= rows:  # six rows at a time keep a core's arithmetic units busy
-            c0 = load(c[i], j)
-            c1 = load(c[i + 1], j)
-            c2 = load(c[i + 2], j)
-            c3 = load(c[i + 3], j)
-            c4 = load(c[i + 4], j)
-            c5 = load(c[i + 5], j)
+        while i + 6 <= rows:  # six rows at a time: a row of b is read once for all of them
+            c0 = zero if empty else load(c[i], j)
+            c1 = zero if empty else load(c[i + 1], j)
+            c2 = zero if empty else load(c[i + 2], j)
+            c3 = zero if empty else load(c[i + 3], j)
+            c4 = zero if empty else load(c[i + 4], j)
+            c5 = zero if empty else load(c[i + 5], j)
             for k in range(inner):
                 row = load(b[k], j)
                 c0 = vector_fma(broadcast(a[i, k]), row, c0)
@@ -267,7 +269,7 @@ def add_product(a, b, c):
             store(c[i + 5], j, c5)
             i += 6
         while i < rows:
-            c0 = load(c[i], j)
+            c0 = zero if empty else load(c[i], j)
             for k in range(inner):
                 c0 = vector_fma(broadcast(a[i, k]), load(b[k], j), c0)
             store(c[i], j, c0)
@@ -277,7 +279,7 @@ def add_product(a, b, c):
 @compiled
 def _whole_vectors(columns, itemsize):
     """The number of columns rounded up to whole vectors."""
-    length = BYTES // itemsize
+    length = SINGLES if itemsize == 4 else DOUBLES
     return (columns + length - 1) // length * length
 
 
@@ -288,8 +290,8 @@ def matrix_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if width != columns or not b.flags.c_contiguous:
         narrow, b = b, np.zeros((inner, width), b.dtype)
         b[:, :columns] = narrow
-    c = np.zeros((len(a), width), b.dtype)
-    add_product(a, b, c)
+    c = np.empty((len(a), width), b.dtype)
+    add_product(a, b, c, empty=True)
     return np.ascontiguousarray(c[:, :columns])
 
 
