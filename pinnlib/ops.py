@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pinnlib.compiled import autograd, loops
+from pinnlib.compiled import autograd, elementary
 from pinnlib.registry import validate
 
 torch.set_num_threads(1)  # one thread per process: runs, not operations, are done in parallel
@@ -25,15 +25,15 @@ if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
 
 
 # Each with its derivative, from x and y = function(x).
-exp = autograd.elementary(loops.exp, lambda x, y: y)
-expm1 = autograd.elementary(loops.expm1, lambda x, y: y + 1)
-log1p = autograd.elementary(loops.log1p, lambda x, y: 1 / (1 + x))
-tanh = autograd.elementary(loops.tanh, lambda x, y: 1 - y * y)
-sigmoid = autograd.elementary(loops.sigmoid, lambda x, y: y * (1 - y))
-softplus = autograd.elementary(loops.softplus, lambda x, y: sigmoid(x))
-sin: Any = autograd.elementary(loops.sin, lambda x, y: cos(x))
-cos: Any = autograd.elementary(loops.cos, lambda x, y: -sin(x))
-sqrt = autograd.elementary(np.sqrt, lambda x, y: 0.5 / y)  # torch.sqrt is not correctly rounded
+exp = autograd.differentiable(elementary.exp, lambda x, y: y)
+expm1 = autograd.differentiable(elementary.expm1, lambda x, y: y + 1)
+log1p = autograd.differentiable(elementary.log1p, lambda x, y: 1 / (1 + x))
+tanh = autograd.differentiable(elementary.tanh, lambda x, y: 1 - y * y)
+sigmoid = autograd.differentiable(elementary.sigmoid, lambda x, y: y * (1 - y))
+softplus = autograd.differentiable(elementary.softplus, lambda x, y: sigmoid(x))
+sin: Any = autograd.differentiable(elementary.sin, lambda x, y: cos(x))
+cos: Any = autograd.differentiable(elementary.cos, lambda x, y: -sin(x))
+sqrt = autograd.differentiable(np.sqrt, lambda x, y: 0.5 / y)  # torch.sqrt is not correctly rounded
 
 
 def sin_cos(x: Any) -> tuple[Any, Any]:

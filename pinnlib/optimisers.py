@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from pinnlib import ops
-from pinnlib.compiled import loops
+from pinnlib.compiled import adam
 from pinnlib.registry import Named, Registry, is_number, validate
 
 Step = Callable[[Tensor, float], None]  # moves the parameters by gradient and learning rate
@@ -47,7 +47,7 @@ class Adam(Optimiser):
             power2 *= self.beta2
             settings = (self.beta1, self.beta2, lr / (1 - power1), math.sqrt(1 - power2))
             moments = (gradient.contiguous().view(-1).numpy(), first, second)
-            loops.adam(flat, *moments, *map(number, (*settings, self.epsilon)))
+            adam.update(flat, *moments, *map(number, (*settings, self.epsilon)))
 
         return step
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from torch.autograd import grad, gradcheck
 
 from pinnlib import ops
-from pinnlib.compiled import autograd, loops
+from pinnlib.compiled import adam, autograd, chebyshev, products
 from pinnlib.optimisers import Adam
 
 FLOAT = torch.float64
@@ -248,8 +248,8 @@ def test_sums_have_32_lanes(points):
     plain = [0.0] * 32
     for j, number in enumerate(row):
         plain[j % 32] += number
-    assert loops.sum_of_squares(x, points)[1] == sum_by_halves(squares)
-    assert loops.sum_rows(x)[1] == sum_by_halves(plain)
+    assert products.sum_of_squares(x, points)[1] == sum_by_halves(squares)
+    assert products.sum_rows(x)[1] == sum_by_halves(plain)
 
 
 @EITHER_PRECISION
@@ -284,7 +284,7 @@ def test_products_of_any_shape(rows, inner, columns, transposed, precision):
     if transposed:
         a = a.T.copy().T
         b = b.T.copy().T
-    found = loops.matrix_product(a, b)
+    found = products.matrix_product(a, b)
     wide_a = a.astype(float)
     wide_b = b.astype(float)
     bound = np.abs(wide_a) @ np.abs(wide_b)
@@ -299,7 +299,7 @@ def test_an_entry_of_a_product_is_a_chain_of_fmas():
     """Over the inner index in order, in blocks of six rows and in the rows that remain."""
     a = random_array(8, 9)
     b = random_array(9, 3)
-    found = loops.matrix_product(a, b)
+    found = products.matrix_product(a, b)
     for i in range(8):
         for j in range(3):
             entry = 0.0
@@ -313,7 +313,7 @@ def test_a_product_is_added_to_what_is_there():
     b = random_array(4, 8)
     before = random_array(7, 8)
     found = before.copy()
-    loops.add_product(a, b, found)
+    products.add_product(a, b, found)
     for i in range(7):
         for j in range(8):
             entry = before[i, j]
@@ -448,7 +448,7 @@ NODES = pytest.mark.parametrize("n", [2, 5, 64, 256])
 
 @NODES
 def test_chebyshev_points_are_the_zeros_of_the_polynomial(n):
-    x = loops.chebyshev_points(n)
+    x = chebyshev.chebyshev_points(n)
     expected = np.polynomial.chebyshev.chebpts1(n)[::-1]
     assert_allclose(x, expected, rtol=0, atol=5e-16)
 
@@ -457,7 +457,7 @@ def test_chebyshev_points_are_the_zeros_of_the_polynomial(n):
 def test_a_series_goes_through_its_values(n):
     values = random_tensor(3, n)
     at_nodes = autograd.ChebyshevSeries.apply(
-        torch.from_numpy(loops.chebyshev_points(n)), *[values] * 3
+        torch.from_numpy(chebyshev.chebyshev_points(n)), *[values] * 3
     )
     for found in at_nodes:
         assert_near(found, values, 1e-14 * n)
@@ -471,7 +471,7 @@ def test_a_series_reproduces_polynomials(n, data):
     numbers = st.floats(-1, 1)
     coefficients = data.draw(st.lists(numbers, min_size=terms, max_size=terms))
     polynomial = np.polynomial.Chebyshev([*coefficients, 1.0][:n])
-    nodes = loops.chebyshev_points(n)
+    nodes = chebyshev.chebyshev_points(n)
     x = np.linspace(-1, 1, 300)
     values = torch.from_numpy(polynomial(nodes))
     expected = torch.from_numpy(polynomial(x))
@@ -578,7 +578,7 @@ def test_an_update_of_adam_has_one_order_of_operations():
         m = fma(beta1, m, (1 - beta1) * g)
         v = fma(beta2, v, (1 - beta2) * g * g)
         expected.append(x - rate * m / (math.sqrt(v) / root + epsilon))
-    loops.adam(theta, gradient, first, second, beta1, beta2, rate, root, epsilon)
+    adam.update(theta, gradient, first, second, beta1, beta2, rate, root, epsilon)
     assert theta.tolist() == expected
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pinnlib.compiled import loops
+from pinnlib.compiled import ansatz_jet, chebyshev, elementary, fourier, products, tanh_layer
 
 
 def arrays(tensors: Iterable[Tensor]) -> tuple[np.ndarray, ...]:
@@ -16,7 +16,7 @@ def arrays(tensors: Iterable[Tensor]) -> tuple[np.ndarray, ...]:
     return tuple(tensor.contiguous().numpy() for tensor in tensors)
 
 
-def elementary(function: Any, derivative: Callable[[Tensor, Tensor], Tensor]) -> Any:
+def differentiable(function: Any, derivative: Callable[[Tensor, Tensor], Tensor]) -> Any:
     """`function` for tensors and arrays; `derivative` is given x and y = function(x)."""
 
     class Elementary(torch.autograd.Function):
@@ -49,7 +49,7 @@ class SinCos(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor) -> tuple[Tensor, Tensor]:
         x = x.contiguous()
         sine, cosine = torch.empty_like(x), torch.empty_like(x)
-        loops.sin_and_cos(*(array.reshape(-1) for array in arrays((x, sine, cosine))))
+        elementary.sin_and_cos(*(array.reshape(-1) for array in arrays((x, sine, cosine))))
         ctx.save_for_backward(sine, cosine)
         return sine, cosine
 
@@ -66,7 +66,7 @@ class RowSums(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.shape = x.shape
         rows = x.contiguous().numpy().reshape(-1, x.shape[-1])
-        return torch.from_numpy(loops.sum_rows(rows)).view(x.shape[:-1])
+        return torch.from_numpy(products.sum_rows(rows)).view(x.shape[:-1])
 
     @staticmethod
     def backward(ctx: Any, bar: Tensor) -> Tensor:
@@ -79,7 +79,7 @@ class Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
         ctx.save_for_backward(a, b)
-        return torch.from_numpy(loops.matrix_product(*arrays((a, b))))
+        return torch.from_numpy(products.matrix_product(*arrays((a, b))))
 
     @staticmethod
     def backward(ctx: Any, bar: Tensor) -> tuple[Tensor, Tensor]:
@@ -94,7 +94,7 @@ class MeanSquare(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, points: int) -> Tensor:
         ctx.save_for_backward(x)
         ctx.points = points
-        return torch.from_numpy(loops.sum_of_squares(x.contiguous().numpy(), points)) / points
+        return torch.from_numpy(products.sum_of_squares(x.contiguous().numpy(), points)) / points
 
     @staticmethod
     def backward(ctx: Any, bar: Tensor) -> tuple[Tensor, None]:
@@ -115,9 +115,9 @@ class FourierSeries(torch.autograd.Function):
         ctx.arrays = arrays((weight, omega, t))
         weights, frequencies, times = ctx.arrays
         jet = tuple(t.new_empty(*bias.shape, t.shape[1]) for _ in range(3))
-        circle = loops.CIRCLE[times.dtype]
+        circle = fourier.CIRCLE[times.dtype]
         biases = bias.contiguous().numpy()
-        loops.fourier_forward(weights, biases, frequencies, times, circle, arrays(jet))
+        fourier.fourier_forward(weights, biases, frequencies, times, circle, arrays(jet))
         return jet
 
     @staticmethod
@@ -125,10 +125,10 @@ class FourierSeries(torch.autograd.Function):
         weight, omega, t = ctx.arrays
         bar_weight, bar_omega = np.empty_like(weight), np.zeros_like(omega)
         bar_jet = arrays(bars)
-        circle, trainable = loops.CIRCLE[t.dtype], ctx.needs_input_grad[2]
+        circle, trainable = fourier.CIRCLE[t.dtype], ctx.needs_input_grad[2]
         inputs = (weight, omega, t, circle, trainable, bar_jet)
-        loops.fourier_backward(*inputs, bar_weight, bar_omega)
-        bar_bias = loops.sum_rows(bar_jet[0].reshape(-1, t.shape[1])).reshape(weight.shape[:2])
+        fourier.fourier_backward(*inputs, bar_weight, bar_omega)
+        bar_bias = products.sum_rows(bar_jet[0].reshape(-1, t.shape[1])).reshape(weight.shape[:2])
         gradients = map(torch.from_numpy, (bar_weight, bar_bias, bar_omega))
         return *gradients, None
 
@@ -149,11 +149,11 @@ class TanhNetwork(torch.autograd.Function):
         ctx.weights = weights
         ctx.jets = []  # per layer: the jets of its input h and of its output a without bias
         for weight, bias in zip(weights, biases, strict=True):
-            a = loops.matrix_product(h.reshape(-1, h.shape[2]), weight.T).reshape(3, points, -1)
+            a = products.matrix_product(h.reshape(-1, h.shape[2]), weight.T).reshape(3, points, -1)
             ctx.jets.append((h, a))
             h = np.empty_like(a)
             if weight is not weights[-1]:
-                loops.tanh_forward(a, bias, h)
+                tanh_layer.tanh_forward(a, bias, h)
         a[0] += biases[-1]
         return tuple(torch.from_numpy(order.T.copy()) for order in a)
 
@@ -161,36 +161,36 @@ class TanhNetwork(torch.autograd.Function):
     def backward(ctx: Any, *bars: Tensor) -> tuple:
         bar = np.stack([order.T for order in arrays(bars)])  # (3, points, components)
         gradients: list[np.ndarray] = []
-        bar_bias = loops.sum_rows(bar[0].T.copy())
+        bar_bias = products.sum_rows(bar[0].T.copy())
         for i in reversed(range(len(ctx.weights))):
             h, a = ctx.jets[i]
             flat = bar.reshape(-1, bar.shape[2])
-            bar_weight = loops.matrix_product(h.reshape(-1, h.shape[2]).T, flat).T.copy()
+            bar_weight = products.matrix_product(h.reshape(-1, h.shape[2]).T, flat).T.copy()
             gradients = [bar_weight, bar_bias, *gradients]
             if i > 0:
-                bar = loops.matrix_product(flat, ctx.weights[i]).reshape(h.shape)
+                bar = products.matrix_product(flat, ctx.weights[i]).reshape(h.shape)
                 bar_bias = np.empty(h.shape[2], h.dtype)
-                loops.tanh_backward(ctx.jets[i - 1][1], h, bar, bar_bias)
+                tanh_layer.tanh_backward(ctx.jets[i - 1][1], h, bar, bar_bias)
         return None, *map(torch.from_numpy, gradients)
 
 
 @lru_cache(maxsize=32)
 def chebyshev_times(n: int, horizon: float) -> Tensor:
     """The n Chebyshev points of [0, horizon], in float64."""
-    return torch.from_numpy((loops.chebyshev_points(n) + 1) * (horizon / 2))
+    return torch.from_numpy((chebyshev.chebyshev_points(n) + 1) * (horizon / 2))
 
 
 @lru_cache(maxsize=32)
 def _transform(n: int) -> tuple[np.ndarray, np.ndarray]:
     """The matrix from values to coefficients, and its transpose."""
-    matrix = loops.chebyshev_transform(n)
+    matrix = chebyshev.chebyshev_transform(n)
     return matrix, matrix.T.copy()
 
 
 def chebyshev_coefficients(values: np.ndarray) -> np.ndarray:
     """The coefficients (rows, n) of the series through values (rows, n) at the Chebyshev points."""
     matrix, _ = _transform(values.shape[1])
-    return loops.matrix_product(values, matrix)
+    return products.matrix_product(values, matrix)
 
 
 class ChebyshevSeries(torch.autograd.Function):
@@ -207,15 +207,15 @@ class ChebyshevSeries(torch.autograd.Function):
         ctx.n = values.shape[1]
         out = np.empty((len(values), len(x)), values.dtype)
         coefficients = chebyshev_coefficients(values.astype(np.float64))
-        loops.series_forward(coefficients, ctx.x, out)
+        chebyshev.series_forward(coefficients, ctx.x, out)
         return tuple(torch.from_numpy(out).chunk(3))
 
     @staticmethod
     def backward(ctx: Any, *bars: Tensor) -> tuple:
         bar = np.concatenate(arrays(bars))
-        bar_coefficients = loops.series_backward(bar, ctx.x, ctx.n)
+        bar_coefficients = chebyshev.series_backward(bar, ctx.x, ctx.n)
         _, transposed = _transform(ctx.n)
-        gradient = loops.matrix_product(bar_coefficients, transposed).astype(bar.dtype)
+        gradient = products.matrix_product(bar_coefficients, transposed).astype(bar.dtype)
         return None, *torch.from_numpy(gradient).chunk(3)
 
 
@@ -229,7 +229,7 @@ class ShiftedValue(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, bar: Tensor) -> Tensor:
         rows = bar.contiguous().numpy().reshape(-1, bar.shape[-1])
-        sums = torch.from_numpy(loops.sum_rows(rows)).view(*bar.shape[:-1], 1)
+        sums = torch.from_numpy(products.sum_rows(rows)).view(*bar.shape[:-1], 1)
         return torch.cat([bar, -sums], dim=-1)
 
 
@@ -257,12 +257,12 @@ class AnsatzJet(torch.autograd.Function):
         runs, components, points = u[0].shape
         out = tuple(u[0].new_empty(runs, points) for _ in range(3 * components))
         constants = (*arrays((start, drift)), flags, floor)
-        loops.ansatz_forward(arrays(u), factor, gate, *constants, kept, arrays(out))
+        ansatz_jet.ansatz_forward(arrays(u), factor, gate, *constants, kept, arrays(out))
         ctx.inputs = (factor, flags, kept)
         return out
 
     @staticmethod
     def backward(ctx: Any, *bars: Tensor) -> tuple:
         gradient = tuple(bars[0].new_empty(ctx.inputs[2][0].shape) for _ in range(3))
-        loops.ansatz_backward(*ctx.inputs, arrays(bars), arrays(gradient))
+        ansatz_jet.ansatz_backward(*ctx.inputs, arrays(bars), arrays(gradient))
         return None, None, None, None, None, *gradient

@@ -9,20 +9,14 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, config
-from numba.core.codegen import get_host_cpu_features
+from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import make_array
 
-NUMBA: Any = config  # mypy does not see its names
-# On some processors with AVX-512 LLVM would use half of every register only.
-if NUMBA.CPU_NAME is None and NUMBA.CPU_FEATURES is None:
-    NUMBA.CPU_FEATURES = get_host_cpu_features()
-    if "+avx512f" in NUMBA.CPU_FEATURES:
-        NUMBA.CPU_FEATURES += ",-prefer-256-bit"
+from pinnlib.compiled.jit import HAS_AVX512
 
 # Numbers in a vector: what is fastest; the results do not depend on it.
-SINGLES = 32 if "+avx512f" in (NUMBA.CPU_FEATURES or "") else 16  # float32
+SINGLES = 32 if HAS_AVX512 else 16  # float32
 DOUBLES = 8  # float64
 
 
