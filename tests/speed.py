@@ -30,7 +30,10 @@ from pinnlib.runs.table import missing, specs_of
 from pinnlib.training import initial_parameters, train_batch
 
 UPDATES = {"adaptive": (6, 40), "fixed": (6, 40), "baseline": (3, 10)}  # of oracle and engine
-LOOPS = ("adam", "ansatz_jet", "chebyshev", "fourier", "products", "tanh_layer")
+LOOPS = {  # what calls the loops → their modules
+    autograd: ("ansatz_jet", "chebyshev", "elementary", "fourier", "products", "tanh_layer"),
+    optimisers: ("adam",),
+}
 SOLVER_K = (20, 60)
 TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)  # of DOP853; the last: reference
 FIND_MISSING = """
@@ -69,7 +72,7 @@ def engine_milliseconds(model, updates):
 
 
 def fastmath_copy(folder):
-    """Make the package `fastmath`, a copy of pinnlib.compiled whose loops have fastmath.
+    """Make the package `fastmath`, a copy of pinnlib.compiled with fastmath, and importable.
 
     LLVM may then reorder + − × ÷; explicit fma stay as they are.
     """
@@ -82,11 +85,11 @@ def fastmath_copy(folder):
 
 
 def use_loops_of(package):
-    """Train with the loops of a package; gates stay as they are."""
-    for user in (autograd, optimisers):
-        for name in LOOPS:
-            if hasattr(user, name):
-                setattr(user, name, importlib.import_module(f"{package}.{name}"))
+    """Train with the loops of a package; the elementary functions of gates stay as they are."""
+    for user, names in LOOPS.items():
+        for name in names:
+            assert hasattr(user, name), f"{user.__name__} does not use {name}"
+            setattr(user, name, importlib.import_module(f"{package}.{name}"))
 
 
 def portability_costs(repeats):

@@ -11,11 +11,12 @@ import pytest
 from numba.core.codegen import get_host_cpu_features
 
 from pinnlib import compiled
+from pinnlib.compiled import jit
 
 LIST_SETTINGS = """
 import json
 import jit
-print(json.dumps([jit.NUMBA.CACHE_DIR, jit.NUMBA.CPU_FEATURES, jit.HAS_AVX512]))
+print(json.dumps([jit.config.CACHE_DIR, jit.config.CPU_FEATURES, jit.LISTS_AVX512]))
 """
 
 
@@ -41,7 +42,7 @@ def room(tmp_path):
     return tmp_path
 
 
-def test_a_change_in_any_file_compiles_all_loops_again(room):
+def test_a_change_in_another_file_changes_the_folder(room):
     before, _, _ = settings_of(room)
     again, _, _ = settings_of(room)
     assert again == before
@@ -57,6 +58,12 @@ def test_the_code_is_kept_where_the_environment_says(room, tmp_path):
     assert Path(folder).parent == tmp_path / "elsewhere"
 
 
+def test_the_code_is_kept_at_home_if_the_source_is_read_only(monkeypatch):
+    monkeypatch.setattr(jit.config, "CACHE_DIR", "")
+    monkeypatch.setattr(jit.os, "access", lambda path, mode: False)
+    assert jit.cache_folder() == Path.home() / ".cache" / "pinnlib"
+
+
 def test_loops_are_compiled_for_this_processor(room):
     _, features, has_avx512 = settings_of(room)
     assert features.startswith(get_host_cpu_features())
@@ -65,7 +72,7 @@ def test_loops_are_compiled_for_this_processor(room):
 
 
 @pytest.mark.parametrize("name", ["x86-64-v2", "x86-64-v4"])
-def test_or_for_the_one_that_the_environment_names(room, name):
+def test_a_processor_named_in_the_environment_is_left_as_it_is(room, name):
     _, features, has_avx512 = settings_of(room, NUMBA_CPU_NAME=name, NUMBA_CPU_FEATURES="")
     assert features == ""
     assert not has_avx512

@@ -60,7 +60,7 @@ def is_sentence(text):
     [
         ([WEIGHTS, SAME], "weights", "What turns the winner is the weights between"),
         ([INITIAL], "initial scales", "What turns the winner is the scales of the first update."),
-        ([MOVING], "moving scales", "By elimination, what turns the winner is the motion of"),
+        ([MOVING], "moving scales", "By elimination, the winner turns because the scales"),
         ([WEIGHTS, MOVING], "undecided", "This is undecided. In all 2 cells the mean-square"),
         ([SAME], "nothing turns", "Nothing turns it: in none of 1 cell the mean-square"),
     ],

@@ -230,8 +230,8 @@ def test_practice_is_an_answer_for_every_verdict(answer, ratios, clause, closes)
     left = (0.5, 0.4, 0.61)
     text = optimiser_answers.practice_answer((answer, closes), table, gates(), left, points)
     assert text.startswith(f"L-BFGS after Adam {clause}: it lowers the error significantly in ")
-    assert f"and {optimiser_answers.GAP_CLAUSES[closes]} (50% [40%, 61%] of the median" in text
-    assert "gap is left), but makes it wider at $k = 60$ (linear/exp 0.70 to 0.50). At $k" in text
+    assert f"). It {optimiser_answers.GAP_CLAUSES[closes]} (50% [40%, 61%] of the median" in text
+    assert "gap is left), but widens it at $k = 60$ (linear/exp 0.70 to 0.50). At $k" in text
     largest = max(ratios)
     assert f"(Adam/L-BFGS at most {largest:.2f} [0.50, 4.00], $p = " in text
 

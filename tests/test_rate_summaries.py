@@ -59,7 +59,7 @@ def test_the_rate_has_a_short_answer_whatever_is_found(published, own):
     total = 2 * len(RATE_K)
     count = f"all {total} comparisons" if own == 0.5 else f"none of {total} comparisons"
     assert f"at $k = 60$ from {published:.2f} to {own:.2f} [" in answer
-    assert f"the published linear/exp of {published:.2f} becomes {own:.2f}, " in headline
+    assert f"linear/exp moves from {published:.2f} at the published rate to {own:.2f} (" in headline
     assert "in none of 4 comparisons, the exponential gate in 4." in headline
     for text in (answer, headline):
         assert f"the linear gate is significantly better in {count}" in text
@@ -120,6 +120,9 @@ def test_gate_or_constraint_is_short_for_every_verdict(verdict, start):
     factor.loc[0, "ratio"] = 0.5
     one = rate_summaries.constraint_answer(verdict, start, factor, soft)
     assert "in 1 of 16 comparisons (smallest gate/shifted 0.50 [" in one
+    factor.loc[0, "p_holm"] = 0.5
+    unclear = rate_summaries.constraint_answer(verdict, start, factor, soft)
+    assert "comparisons (smallest, though not significant: gate/shifted 0.50 [" in unclear
     assert one.startswith(rate_summaries.FACTOR[verdict])
     for text in (none, one):
         assert_sentences(text)

@@ -386,7 +386,7 @@ def test_the_hash_of_the_core_changes_with_its_source(tmp_path, monkeypatch):
     assert provenance.hash_of_core() == provenance.CORE
     (copy / "runs" / "sweep.py").write_text("")  # decides no bit of a run
     assert provenance.hash_of_core() == provenance.CORE
-    for name in ("gates.py", "compiled/loops.py"):
+    for name in ("gates.py", "compiled/fourier.py"):
         before = provenance.hash_of_core()
         (copy / name).write_text("# changed")
         assert provenance.hash_of_core() != before

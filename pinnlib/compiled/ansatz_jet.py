@@ -1,4 +1,8 @@
-"""The ansatz: y = start + drift·g + f·u, and q = floor + softplus(y) where positive."""
+"""The ansatz y = start + drift·g + f·u; q = floor + softplus(y) where positive, otherwise q = y.
+
+f is `factor`, g is `gate`. A jet is a tuple of three arrays: of u (runs, components, points), of
+f and g (runs, points). `start` and `drift` are (runs, components).
+"""
 
 import numpy as np
 
@@ -9,7 +13,7 @@ from pinnlib.compiled.lanes import fma
 
 @compiled
 def ansatz_forward(u, factor, gate, start, drift, positive, floor, kept, out):
-    """The jets `out` of q, component by component; factor and gate are jets (runs, points).
+    """The jets `out` of q, component by component, each (runs, points).
 
     `kept` is (σ(y), y', y''), what the backward pass needs.
     """

@@ -17,7 +17,10 @@ def arrays(tensors: Iterable[Tensor]) -> tuple[np.ndarray, ...]:
 
 
 def differentiable(function: Any, derivative: Callable[[Tensor, Tensor], Tensor]) -> Any:
-    """`function` for tensors and arrays; `derivative` is given x and y = function(x)."""
+    """`function` for arrays and, with gradients, for tensors.
+
+    derivative(x, y) is dy/dx, where y is function(x).
+    """
 
     class Elementary(torch.autograd.Function):
         @staticmethod

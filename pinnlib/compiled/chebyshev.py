@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from pinnlib.compiled.elementary import sin_cos_of_number
-from pinnlib.compiled.jit import BLOCK, compiled
+from pinnlib.compiled.jit import compiled
 from pinnlib.compiled.lanes import fma
-from pinnlib.compiled.products import add_product, whole_vectors
+from pinnlib.compiled.products import BLOCK, add_product, whole_vectors
 
 
 @compiled
@@ -51,8 +51,7 @@ def series_forward(coefficients, x, out):
     for start in range(0, x.size, BLOCK):
         points = x[start : start + BLOCK]
         _chebyshev_polynomials(points, values)
-        block[:] = 0
-        add_product(coefficients, values, block)
+        add_product(coefficients, values, block, overwrite=True)
         out[:, start : start + BLOCK] = block[:, : points.size]
 
 

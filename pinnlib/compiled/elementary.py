@@ -1,7 +1,7 @@
 """Elementary functions, by Taylor polynomials on a reduced range.
 
-They compute in float64 and round to the type of their result. Those of one number, whose names end
-in `_of_number`, are for other loops.
+They compute in float64 and round to the type of their result. Other loops call `polynomial` and
+the functions whose names end in `_of_number`, which take one number.
 """
 
 import math
@@ -26,7 +26,7 @@ LEAST, MOST = -708.0, 709.8  # exp returns 0 below (true values are under 4e-308
 
 @inlined
 def polynomial(coefficients, x):
-    """Highest power first."""
+    """The polynomial at x; the coefficient of the highest power comes first."""
     y = coefficients[0]
     for i in range(1, len(coefficients)):
         y = fma(y, x, coefficients[i])

@@ -1,7 +1,7 @@
 """The Fourier trunk: u = Σ a sin ωt + b cos ωt + bias, and its gradient.
 
-Its sine and cosine are polynomials of their own, in the type of the run. A jet is a tuple of three
-arrays (runs, components, points).
+Its sine and cosine are polynomials of this file, in the precision of the run; those of
+elementary.py compute in float64. A jet is a tuple of three arrays (runs, components, points).
 """
 
 import math
@@ -9,9 +9,9 @@ import math
 import numpy as np
 
 from pinnlib.compiled.elementary import polynomial
-from pinnlib.compiled.jit import BLOCK, compiled, inlined
+from pinnlib.compiled.jit import compiled, inlined
 from pinnlib.compiled.lanes import fma
-from pinnlib.compiled.products import add_product, whole_vectors
+from pinnlib.compiled.products import BLOCK, add_product, whole_vectors
 
 
 def _taylor(terms: int) -> tuple[list[float], list[float]]:

@@ -1,8 +1,8 @@
 """fma, bit patterns, and long vectors of float32 or float64, for Numba's compiler.
 
 Numba has none of these. The functions below emit LLVM code whose result IEEE 754 fixes. LLVM splits
-a vector into registers of the processor; without fma it calls `fma` of the C library, which also
-rounds once.
+a vector that is longer than a register. On a processor without fma instructions it calls `fma` of
+the C library, which also rounds once.
 """
 
 from typing import Any
@@ -10,14 +10,18 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.extending import intrinsic, models, register_jitable, register_model
 from numba.np.arrayobj import make_array
 
-from pinnlib.compiled.jit import HAS_AVX512
+from pinnlib.compiled.jit import LISTS_AVX512
 
-# Numbers in a vector: what is fastest; the results do not depend on it.
-SINGLES = 32 if HAS_AVX512 else 16  # float32
-DOUBLES = 8  # float64
+
+@register_jitable
+def vector_length(itemsize: int) -> int:
+    """Numbers per vector, by their size in bytes: the fastest; results do not depend on it."""
+    if itemsize == 4:
+        return 32 if LISTS_AVX512 else 16
+    return 8
 
 
 class Vector(types.Type):
@@ -25,7 +29,7 @@ class Vector(types.Type):
 
     def __init__(self, element: Any) -> None:
         self.element = element
-        self.length = SINGLES if element == types.float32 else DOUBLES
+        self.length = vector_length(element.bitwidth // 8)
         super().__init__(name=f"Vector({element}, {self.length})")
 
     @property

@@ -4,16 +4,16 @@ import numpy as np
 
 from pinnlib.compiled.jit import compiled, inlined
 from pinnlib.compiled.lanes import (
-    DOUBLES,
-    SINGLES,
     broadcast,
     fma,
     load,
     store,
     vector_fma,
+    vector_length,
 )
 
 LANES = 32  # partial sums of a sum over points
+BLOCK = 128  # points at a time: whole vectors, and few enough for the processor's cache
 
 
 @compiled
@@ -63,23 +63,23 @@ def _sum_lanes(lanes):
 
 
 @compiled
-def add_product(a, b, c, empty=False):
-    """c += a b, from zero if c is `empty`; every sum runs over the inner index in order.
+def add_product(a, b, c, overwrite=False):
+    """c += a b, or c = a b if `overwrite`; every sum runs over the inner index in order.
 
     b and c are contiguous; their number of columns is a multiple of the length of a vector.
     """
     rows, inner = a.shape
-    length = SINGLES if c.itemsize == 4 else DOUBLES
+    length = vector_length(c.itemsize)
     zero = broadcast(c.dtype.type(0))
     for j in range(0, c.shape[1], length):
         i = 0
         while i + 6 <= rows:  # six rows at a time: a row of b is read once for all of them
-            c0 = zero if empty else load(c[i], j)
-            c1 = zero if empty else load(c[i + 1], j)
-            c2 = zero if empty else load(c[i + 2], j)
-            c3 = zero if empty else load(c[i + 3], j)
-            c4 = zero if empty else load(c[i + 4], j)
-            c5 = zero if empty else load(c[i + 5], j)
+            c0 = zero if overwrite else load(c[i], j)
+            c1 = zero if overwrite else load(c[i + 1], j)
+            c2 = zero if overwrite else load(c[i + 2], j)
+            c3 = zero if overwrite else load(c[i + 3], j)
+            c4 = zero if overwrite else load(c[i + 4], j)
+            c5 = zero if overwrite else load(c[i + 5], j)
             for k in range(inner):
                 row = load(b[k], j)
                 c0 = vector_fma(broadcast(a[i, k]), row, c0)
@@ -96,7 +96,7 @@ def add_product(a, b, c, empty=False):
             store(c[i + 5], j, c5)
             i += 6
         while i < rows:
-            c0 = zero if empty else load(c[i], j)
+            c0 = zero if overwrite else load(c[i], j)
             for k in range(inner):
                 c0 = vector_fma(broadcast(a[i, k]), load(b[k], j), c0)
             store(c[i], j, c0)
@@ -106,7 +106,7 @@ def add_product(a, b, c, empty=False):
 @compiled
 def whole_vectors(columns, itemsize):
     """The number of columns rounded up to whole vectors."""
-    length = SINGLES if itemsize == 4 else DOUBLES
+    length = vector_length(itemsize)
     return (columns + length - 1) // length * length
 
 
@@ -118,5 +118,5 @@ def matrix_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         narrow, b = b, np.zeros((inner, width), b.dtype)
         b[:, :columns] = narrow
     c = np.empty((len(a), width), b.dtype)
-    add_product(a, b, c, empty=True)
+    add_product(a, b, c, overwrite=True)
     return np.ascontiguousarray(c[:, :columns])

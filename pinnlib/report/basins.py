@@ -116,8 +116,8 @@ def basin_answer(numbers: Mapping[str, float]) -> str:
     near = numbers["basin_linear_near_n"]
     total = near + wrong + numbers["basin_linear_lost_n"]
     return (
-        f"At $k = 20$ the gap counts seeds: under the linear gate {near} of {total} come near the"
-        f" reference and {wrong} converge to one and the same wrong trajectory, on which the swing"
+        f"At $k = 20$ the gap reflects failed seeds: under the linear gate {near} of {total} come"
+        f" near the reference and {wrong} converge to the same wrong trajectory, on which the swing"
         f" dies out. This accounts for {numbers['basin_gap_share']:.0%} of the gap between the mean"
         " errors."
     )

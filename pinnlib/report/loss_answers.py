@@ -37,11 +37,11 @@ CAUSES = {  # cause → the answer, and what is found in the turned cells
         "frozen scales give the winner of the balanced loss, and no fixed weights do",
     ),
     "moving scales": (
-        "By elimination, what turns the winner is the motion of the scales during training, with"
-        " what comes with it: weights that differ between the gates, and another size of the"
+        "By elimination, the winner turns because the scales move during training; this also"
+        " weights the components differently under the two gates, and changes the size of the"
         " residual beside the penalty",
         "no fixed weight common to both gates and no frozen scale gives the winner of the balanced"
-        " loss",
+        " loss significantly",
     ),
 }
 OPPOSITE = "the mean-square and the balanced loss have opposite significant winners"

@@ -217,7 +217,7 @@ def widened_clause(gates: Sequence[pd.DataFrame]) -> str:
     places = []
     for k in wider.index[wider]:
         places.append(f"$k = {k:g}$ (linear/exp {after_adam[k]:.2f} to {refined[k]:.2f})")
-    return f", but makes it wider at {join_words(places)}" if places else ""
+    return f", but widens it at {join_words(places)}" if places else ""
 
 
 def practice_answer(
@@ -238,7 +238,7 @@ def practice_answer(
     if "open" in answers:
         return f"{OPEN} {cost}"
     return (
-        f"{help_clause(helps, table)}: {help_evidence(table)} and"
+        f"{help_clause(helps, table)}: {help_evidence(table)}. It"
         f" {gap_clause(closes, left)}{widened_clause(gates)}. {cost}"
     )
 

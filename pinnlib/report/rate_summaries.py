@@ -87,11 +87,12 @@ def own_rate_headline(gap: pd.DataFrame, free: pd.DataFrame) -> str:
         return OPEN
     published, own = published_and_own(gap)
     before, after = _cell(published, 60), _cell(own, 60)
-    moves = f"{before['ratio']:.2f} becomes {after['ratio']:.2f}, {p_phrase(after['p_holm'])}"
+    moves = f"{before['ratio']:.2f} at the published rate to {after['ratio']:.2f}"
+    moves = f"{moves} ({p_phrase(after['p_holm'])})"
     _, own_free = published_and_own(free)
     exp, linear = score(own_free)
     return (
-        f"{_own_rate_wins(own)}; at $k = 60$ the published linear/exp of {moves}. Without velocity"
+        f"{_own_rate_wins(own)}; at $k = 60$ linear/exp moves from {moves}. Without velocity"
         f" penalty, at the two published $k$ under both losses, the linear gate is significantly"
         f" better in {share_phrase(linear, len(own_free), 'comparison')}, the exponential gate in"
         f" {exp or 'none'}."
@@ -138,9 +139,10 @@ def constraint_answer(
     better, _ = score(start)
     least = factor.loc[factor["ratio"].idxmin()]
     most = start.loc[start["ratio"].idxmax()]
+    smallest = "smallest" if least["p_holm"] < 0.05 else "smallest, though not significant:"
     return (
         f"{lead} The shifted ansatz, exact without a gate, is significantly worse than a published"
-        f" gate in {share_phrase(worse, len(factor), 'comparison')} (smallest gate/shifted"
+        f" gate in {share_phrase(worse, len(factor), 'comparison')} ({smallest} gate/shifted"
         f" {effect_phrase(least)}, $k = {least['k']:g}$) and better than a soft start in"
         f" {share_phrase(better, len(start), 'comparison')} (largest soft/shifted"
         f" {effect_phrase(most)})."
