@@ -293,10 +293,12 @@ def test_only_results_in_the_repository_make_the_pdf(
     monkeypatch.setattr(commands, "write_index", lambda place, results: place / "index.html")
     monkeypatch.setattr(pipeline, "execute", lambda steps, profile: [])
     monkeypatch.setattr(commands, "build_pdf", lambda: "built")
-    monkeypatch.setattr(commands, "compare_with_committed", lambda root: "compared")
+    monkeypatch.setattr(commands, "compare_with_committed", lambda root: "tables compared")
+    monkeypatch.setattr(commands, "compare_records", lambda folder: f"{folder.name} compared")
     assert commands.run(cli.parse(line.split())) == 0
     printed = capsys.readouterr().out
     assert ("PDF: built" in printed) == builds_pdf
-    assert ("compared" in printed) == in_repository
+    assert ("tables compared" in printed) == in_repository
+    assert ("records compared" in printed) == (not in_repository)
     assert pages == ([ROOT / "build" / "paper" / "notebooks"] if in_repository else [])
     assert re.search(r"^open in a browser: build/\w+/index.html$", printed, re.M)

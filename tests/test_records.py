@@ -25,12 +25,13 @@ from pinnlib.bundle import cli, commands
 from pinnlib.paths import RECORDS, ROOT, RUNS_CSV
 from pinnlib.runs import executors, provenance
 from pinnlib.runs import sweep as sweep_module
-from pinnlib.runs.audit import COMPARED, audit
+from pinnlib.runs.audit import COMPARED, audit, compare_records
 from pinnlib.runs.files import FileError, replacing
 from pinnlib.runs.progress import TimeEstimate
 from pinnlib.runs.record import (
     HISTORY_ROWS,
     SettingsCheck,
+    failure_of,
     full_settings,
     history_of,
     record_of,
@@ -896,6 +897,35 @@ def test_runs_with_lbfgs_are_not_audited(trained, tmp_path):
     other = Store(trained).load()[FIRST.key]
     write(tmp_path, other)
     assert audit(2, folder=tmp_path)["key"].tolist() == [FIRST.key]
+
+
+ELSEWHERE = {"made": {"cpu": "another"}, "seconds": 1e3}
+
+
+def test_equal_folders_of_records_agree(trained, tmp_path):
+    for record in Store(trained).load().values():
+        write(tmp_path, record | ELSEWHERE)
+    total = f"{len(SPECS)} of {len(SPECS)}"
+    line = compare_records(tmp_path, trained)
+    assert line == f"{total} records are identical to the committed ones, to the bit"
+
+
+def test_a_difference_between_folders_is_named(trained, tmp_path):
+    first, second, *_ = Store(trained).load().values()
+    write(tmp_path, first, second | {"parameters_sha256": "0" * 16})
+    line = compare_records(tmp_path, trained)
+    assert line.startswith("1 of 2 records are identical")
+    assert line.endswith(f"; MISMATCH: {second['key']}")
+
+
+def test_only_runs_with_fixed_bits_are_compared(trained, tmp_path):
+    first, second, *_ = Store(trained).load().values()
+    (result,) = pinnlib.train(RunSpec(precision="float64", lbfgs=2, **TINY))
+    refined = record_of(result, {})
+    failed = failure_of(RunSpec(**second["spec"]), RuntimeError("no"), {})
+    write(tmp_path / "committed", first, second, refined)
+    write(tmp_path / "own", first | {"numerics": 1}, failed, refined)
+    assert compare_records(tmp_path / "own", tmp_path / "committed") == ""
 
 
 def test_a_record_with_altered_parameters_is_refused(trained):

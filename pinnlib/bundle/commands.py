@@ -3,6 +3,7 @@
 import os
 import sys
 from argparse import Namespace
+from pathlib import Path
 
 from pinnlib.bundle import pipeline
 from pinnlib.bundle.cli import MODELS
@@ -14,7 +15,7 @@ from pinnlib.bundle.pdf import build_pdf
 from pinnlib.bundle.staleness import relative
 from pinnlib.paths import NOTEBOOKS, RECORDS, ROOT, RUNS_CSV
 from pinnlib.registry import UserError
-from pinnlib.runs.audit import audit
+from pinnlib.runs.audit import audit, compare_records
 from pinnlib.runs.cluster import Scheduler
 from pinnlib.runs.files import locked, replacing
 from pinnlib.runs.progress import TimeEstimate
@@ -62,9 +63,18 @@ def reproduce(options: Namespace) -> int:
             with replacing(ROOT / "codecheck.yml") as temporary:
                 temporary.write_text(codecheck_text(ROOT), encoding="utf-8")
             print(compare_with_committed(ROOT))
+        else:
+            print_comparison(place / "data" / "records")
         index = write_index(place, ROOT if in_repository else place)
         print(f"open in a browser: {relative(index)}")
     return 0
+
+
+def print_comparison(records: Path) -> None:
+    """Say whether records of one's own are identical to the committed ones, where both exist."""
+    line = compare_records(records)
+    if line:
+        print(line)
 
 
 def train_missing(options: Namespace) -> int:
@@ -96,6 +106,8 @@ def train_missing(options: Namespace) -> int:
     print(done)
     own = options.records.resolve() != RECORDS.resolve()
     table = export(options.records, options.records / "runs.csv" if own else RUNS_CSV)
+    if own:
+        print_comparison(options.records)
     warning = mixed_versions(table)
     if warning:
         print(warning)
