@@ -104,7 +104,7 @@ def test_its_other_numbers_are_those_of_the_records():
     benchmark = json.loads((ROOT / "data" / "benchmark.json").read_text())
     ratios = benchmark["ratios"]
     costs = benchmark["portability_cost"].values()
-    assert f"costs at most {max(costs):.0%} of the time" in README
+    assert f"costs at most {max(costs):.1%} of the time" in README
     assert f"a spectral run is {min(ratios['adaptive'], ratios['fixed']):.0f} times" in README
     assert f"a plain network {ratios['baseline']:.1f} times" in README
     assert f"are {len(specs_of(*STUDIES)):,} runs" in README
