@@ -5,6 +5,7 @@ Their records are those of an undisturbed sweep.
 
 import contextlib
 import dataclasses
+import gc
 import json
 import os
 import pickle
@@ -304,6 +305,9 @@ def test_something_that_is_not_dask_is_named(tmp_path, answer):
         with pytest.raises(SweepError, match=f"no Dask scheduler answers at {address}"):
             sweep(SPECS[:1], tmp_path, scheduler=address)
         server.shutdown()
+    # An open client would block another one if it was collected while that one starts.
+    clients = [item for item in gc.get_objects() if issubclass(type(item), Client)]
+    assert {client.status for client in clients} <= {"closed"}
 
 
 # As on our command line: the error is one line, and the exit code is 2.

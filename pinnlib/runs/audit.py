@@ -35,14 +35,14 @@ def compare_records(folder: Path | str, committed: Path | str = RECORDS) -> str:
     """
     ours, theirs = Store(folder).load(), Store(committed).load()
     common = []
-    for key, record in ours.items():
-        again = theirs.get(key)
-        same_numerics = again is not None and record["numerics"] == again["numerics"]
-        if same_numerics and has_fixed_bits(record) and has_fixed_bits(again):
+    for key in ours.keys() & theirs.keys():
+        pair = (ours[key], theirs[key])
+        same_numerics = ours[key]["numerics"] == theirs[key]["numerics"]
+        if same_numerics and all(has_fixed_bits(record) for record in pair):
             common.append(key)
     if not common:
         return ""
-    wrong = [key for key in common if not is_identical(ours[key], theirs[key])]
+    wrong = sorted(key for key in common if not is_identical(ours[key], theirs[key]))
     text = (
         f"{len(common) - len(wrong):,} of {len(common):,} records are identical to the committed"
         " ones, to the bit"

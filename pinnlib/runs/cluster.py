@@ -25,6 +25,21 @@ LOOK = 1  # seconds between two looks for workers
 ANSWER = 10  # seconds in which a scheduler says who its workers are
 
 
+class ClosingClient(Client):
+    """A Dask client that closes itself if it cannot start.
+
+    Dask leaves that to the garbage collector. If it comes in the middle of the start of the next
+    client, it waits without end for the lock that this start holds.
+    """
+
+    def start(self, **options: float) -> None:
+        try:
+            super().start(**options)
+        except Exception:
+            self.close()
+            raise
+
+
 @dataclass(frozen=True)
 class Scheduler:
     """A running Dask scheduler.
@@ -79,7 +94,8 @@ class Scheduler:
                     tls_client_key=self.tls_key,
                     require_encryption=True,
                 )
-            client = Client(self.address, timeout=min(NOTICE, self.patience), security=security)
+            timeout = min(NOTICE, self.patience)
+            client = ClosingClient(self.address, timeout=timeout, security=security)
         except Exception as error:
             with contextlib.suppress(futures.InvalidStateError):
                 found.set_exception(error)
